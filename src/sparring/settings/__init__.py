@@ -1,0 +1,29 @@
+"""What a user may set, as frozen and checked sections; one model a section of the settings file."""
+
+from sparring.settings.behavior import BehaviorSettings, ExtrinsicSettings, PPOHyperparameters, RewardSignals
+from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
+from sparring.settings.run import (
+    CheckpointSettings,
+    EnvironmentSettings,
+    EvaluationSettings,
+    RunSettings,
+    TorchSettings,
+)
+from sparring.settings.self_play import OutcomeRule, SelfPlaySettings
+
+__all__ = [
+    "BehaviorSettings",
+    "CheckpointSettings",
+    "EnvironmentSettings",
+    "EvaluationSettings",
+    "ExtrinsicSettings",
+    "MemorySettings",
+    "NetworkSettings",
+    "OutcomeRule",
+    "PPOHyperparameters",
+    "RewardSignals",
+    "RunSettings",
+    "SelfPlaySettings",
+    "TorchSettings",
+    "VisualEncoder",
+]
