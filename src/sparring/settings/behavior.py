@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
@@ -45,7 +45,7 @@ class PPOHyperparameters(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _schedules_follow_learning_rate(cls, values: Any) -> Any:
+    def _schedules_follow_learning_rate(cls, values: object) -> object:
         if isinstance(values, dict) and "learning_rate_schedule" in values:
             kind = values["learning_rate_schedule"]
             return {"beta_schedule": kind, "epsilon_schedule": kind, **values}

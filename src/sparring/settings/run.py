@@ -63,12 +63,12 @@ class EvaluationSettings(Section):
 class RunSettings(Section):
     """The whole of a run."""
 
-    behaviors: dict[str, BehaviorSettings] = {}
+    behaviors: dict[str, BehaviorSettings] = Field(default_factory=dict)
     """Settings by behavior name."""
     default_settings: BehaviorSettings | None = None
     """Settings of behaviors that are not listed."""
     env_settings: EnvironmentSettings = EnvironmentSettings()
-    environment_parameters: dict[str, float] = {}
+    environment_parameters: dict[str, float] = Field(default_factory=dict)
     """Values handed to the game."""
     checkpoint_settings: CheckpointSettings = CheckpointSettings()
     torch_settings: TorchSettings = TorchSettings()

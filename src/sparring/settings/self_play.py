@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
@@ -40,7 +40,7 @@ class SelfPlaySettings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _turn_follows_save_steps(cls, values: Any) -> Any:
+    def _turn_follows_save_steps(cls, values: object) -> object:
         """Without team_change of its own, a turn lasts five times save_steps."""
         if isinstance(values, dict) and "team_change" not in values and isinstance(values.get("save_steps"), int):
             return {**values, "team_change": 5 * values["save_steps"]}
