@@ -2,6 +2,7 @@
 
 from sparring.statistics._hyperparameters import hyperparameter_text
 from sparring.statistics.aggregation import Aggregation, Summary
+from sparring.statistics.definitions import definition
 from sparring.statistics.gauge_writer import GaugeWriter
 from sparring.statistics.histogram import Histogram
 from sparring.statistics.progress import Progress, SilentWindows, summary_due
@@ -21,6 +22,7 @@ __all__ = [
     "Writer",
     "WriterFactory",
     "available_writers",
+    "definition",
     "hyperparameter_text",
     "load_writers",
     "summary_due",

@@ -11,7 +11,7 @@ import logging
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,7 @@ from sparring.statistics._hyperparameters import hyperparameter_text
 from sparring.statistics._notices import Notices
 from sparring.statistics._state import StateTree, in_order, numbered
 from sparring.statistics.aggregation import Summary
+from sparring.statistics.definitions import definition
 from sparring.statistics.progress import Progress
 
 __all__ = ["TensorBoardWriter"]
@@ -57,6 +58,8 @@ class _Curves:
     announced: int | None = None
     """Checksum of the settings last written, so that a resume does not repeat them."""
     last_step: int = 0
+    described: set[str] = field(default_factory=set)
+    """Keys whose definition is in the file."""
 
 
 class TensorBoardWriter:
@@ -88,14 +91,12 @@ class TensorBoardWriter:
         Raises:
             OSError: it does not fit; the file holds whole events only.
         """
-        values = [
-            value
-            for key, summary in summaries.items()
-            if key not in _HIDDEN
-            for value in self._values(category, key, summary)
-        ]
+        shown = {key: summary for key, summary in summaries.items() if key not in _HIDDEN}
+        if not shown:
+            return
+        curves = self._open_curves(category)
+        values = [value for key, summary in shown.items() for value in self._values(category, key, summary)]
         if values:
-            curves = self._open_curves(category)
             self._append(curves, values, step=progress.step)
             curves.last_step = progress.step
 
@@ -182,7 +183,13 @@ class TensorBoardWriter:
             )
             return []
         tag = _printable(key)
-        values = [SummaryProto.Value(tag=tag, simple_value=summary.value)]
+        # TensorBoard shows the description behind the small "i" of the curve.
+        # Once is enough, and a resume repeats it.
+        described = self._curves[category].described
+        description = definition(key) if key not in described else None
+        described.add(key)
+        metadata = SummaryMetadata(summary_description=description) if description else None
+        values = [SummaryProto.Value(tag=tag, simple_value=summary.value, metadata=metadata)]
         if summary.histogram is not None:
             histogram = HistogramProto(
                 min=summary.min,

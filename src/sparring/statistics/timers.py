@@ -136,7 +136,10 @@ class Timers:
 
     def phase(self, name: str) -> Phase:
         """The phase `name` inside the one that is open now; enter it at once, with `with`."""
-        return self._open[-1].child(name)
+        # Written out, because this runs several times per environment step.
+        innermost = self._open[-1]
+        found = innermost.children.get(name)
+        return innermost.child(name) if found is None else found
 
     def elapsed_s(self) -> float:
         """Seconds since the start, those of earlier parts of a resumed run included."""
