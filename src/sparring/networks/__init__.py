@@ -1,0 +1,29 @@
+"""Networks: how observations become action distributions and values; export to ONNX is in `networks.export`.
+
+Everything is a torch module whose weights come from a given generator; nothing here follows torch's global generator,
+default device or default dtype. Losses and updates live in `algorithms`, files in `runs`.
+"""
+
+from ._actor import Actor
+from ._body import Body
+from ._critic import Critic, SharedActorCritic
+from ._distributions import ActionDistribution, scaled_for_environment
+from ._entities import entity_gaps
+from ._hash import weights_hash
+from ._heads import ActionParameters
+from ._layout import ObservationLayout
+from ._normalizer import Normalizer
+
+__all__ = [
+    "ActionDistribution",
+    "ActionParameters",
+    "Actor",
+    "Body",
+    "Critic",
+    "Normalizer",
+    "ObservationLayout",
+    "SharedActorCritic",
+    "entity_gaps",
+    "scaled_for_environment",
+    "weights_hash",
+]
