@@ -1,6 +1,12 @@
 """What a user may set, as frozen and checked sections; one model a section of the settings file."""
 
-from sparring.settings.behavior import BehaviorSettings, ExtrinsicSettings, PPOHyperparameters, RewardSignals
+from sparring.settings.behavior import (
+    BehaviorSettings,
+    ExtrinsicSettings,
+    PPOHyperparameters,
+    RewardSignals,
+    ScheduleKind,
+)
 from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
 from sparring.settings.run import (
     CheckpointSettings,
@@ -23,6 +29,7 @@ __all__ = [
     "PPOHyperparameters",
     "RewardSignals",
     "RunSettings",
+    "ScheduleKind",
     "SelfPlaySettings",
     "TorchSettings",
     "VisualEncoder",

@@ -1,0 +1,96 @@
+"""A policy: an actor that turns columns of observations into columns of actions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sparring.networks import ActionDistribution, Actor, ObservationLayout, scaled_for_environment, weights_hash
+from sparring.specs import BehaviorSpec
+from sparring.steps import ActionBatch
+
+__all__ = ["Policy", "PolicyOutput"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOutput:
+    """What a policy chose for a batch of agents, as columns.
+
+    Attributes:
+        continuous: float32 `[agents, continuous size]` as sampled, before it is scaled for the game.
+        discrete: int64 `[agents, branches]`.
+        log_prob, entropy: float32 `[agents]`, joint over all components; None unless asked for.
+    """
+
+    continuous: NDArray[np.float32]
+    discrete: NDArray[np.int64]
+    log_prob: NDArray[np.float32] | None
+    entropy: NDArray[np.float32] | None
+
+
+class Policy:
+    """An actor with its normalization, bound to what its behavior sees and does."""
+
+    def __init__(self, spec: BehaviorSpec, actor: Actor, *, device: torch.device) -> None:
+        self.spec = spec
+        self.layout = ObservationLayout(spec)
+        self.actor = actor
+        self.device = device
+
+    @torch.inference_mode()
+    def act(
+        self,
+        inputs: Sequence[NDArray[np.float32]],
+        mask: NDArray[np.bool_] | None,
+        generator: torch.Generator,
+        *,
+        deterministic: bool = False,
+        measured: bool = False,
+    ) -> PolicyOutput:
+        """Chooses actions for a batch.
+
+        Args:
+            inputs: columns as `ObservationLayout.inputs` gives them.
+            mask: bool `[agents, choices of all branches]`, True where a choice is not available; None if all are.
+            generator: stream that sampled actions are drawn from, on the policy's device.
+            deterministic: takes the most likely action instead of a sample.
+            measured: also gives log-probabilities and entropies.
+        """
+        tensors = [torch.from_numpy(column).to(self.device) for column in inputs]
+        blocked = None if mask is None else torch.from_numpy(mask).to(self.device)
+        parameters, _ = self.actor(tensors)
+        distribution = ActionDistribution(parameters, self.spec.action_spec, blocked)
+        continuous, discrete = distribution.most_likely() if deterministic else distribution.sample(generator)
+        log_prob = distribution.log_prob(continuous, discrete).cpu().numpy() if measured else None
+        entropy = distribution.entropy().cpu().numpy() if measured else None
+        return PolicyOutput(continuous.cpu().numpy(), discrete.cpu().numpy(), log_prob, entropy)
+
+    def actions(self, output: PolicyOutput) -> ActionBatch:
+        """What the game is sent for an output: continuous actions within [-1, 1], choices as int32."""
+        scaled = scaled_for_environment(torch.from_numpy(output.continuous), self.actor.squash).numpy()
+        return ActionBatch(scaled, output.discrete.astype(np.int32))
+
+    def frozen_copy(self) -> Policy:
+        """A copy that shares nothing and whose weights never change."""
+        actor = copy.deepcopy(self.actor).requires_grad_(False)
+        return Policy(self.spec, actor.eval(), device=self.device)
+
+    def weights_hash(self) -> str:
+        """Hash of all weights and normalization statistics."""
+        return weights_hash(self.actor)
+
+    def state(self) -> dict[str, Any]:
+        """Copies of all weights and normalization statistics, by name."""
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.actor.state_dict().items()}
+
+    def with_state(self, state: dict[str, Any]) -> Policy:
+        """A frozen policy of the same shape with the weights of `state`."""
+        other = self.frozen_copy()
+        other.actor.load_state_dict({name: torch.from_numpy(np.asarray(array)) for name, array in state.items()})
+        return other

@@ -1,0 +1,214 @@
+"""A rollout: the experience of one on-policy update, one row a decision.
+
+Rows are appended in the order decisions are made, whichever agents make them and whenever; `next_row` links a
+decision to the one that followed it in the same trajectory. Agents may come, go and pause as they like, no slot
+is padded, and one pass from the last row to the first walks every trajectory backward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.specs import ActionSpec
+
+__all__ = ["Rollout", "RowStatus"]
+
+
+class RowStatus(IntEnum):
+    """What a row holds."""
+
+    PENDING = 0
+    """A decision whose outcome has not arrived."""
+    COMPLETE = 1
+    """A decision with its reward: it is learned from."""
+    TAIL = 2
+    """Only an observation, for the value of a trajectory that was cut there."""
+    DROPPED = 3
+    """A decision of an episode that was thrown away."""
+
+
+class Rollout:
+    """Columns over rows; see the module's text.
+
+    Attributes:
+        inputs: float32 `[rows, …]`, one array a network input.
+        blocked: bool `[rows, choices of all branches]`, True where a choice was not available; None until a game
+            sends a mask.
+        continuous: float32 `[rows, continuous size]`, as sampled.
+        discrete: int64 `[rows, branches]`.
+        log_prob: float32 `[rows]`, joint log-probability under the acting policy.
+        reward: float32 `[rows]`, individual plus group reward up to the next decision.
+        next_row: int64 `[rows]`, -1 where the trajectory ended.
+        terminated: bool `[rows]`, the rules ended the episode after this decision.
+        cut: bool `[rows]`, the time horizon ends the trajectory here although it goes on in `next_row`.
+        trajectory: int64 `[rows]`.
+        status: int8 `[rows]`, a `RowStatus`.
+    """
+
+    def __init__(self, input_shapes: Sequence[tuple[int, ...]], action_spec: ActionSpec, *, capacity: int) -> None:
+        self._action_spec = action_spec
+        self.inputs = [np.zeros((capacity, *shape), np.float32) for shape in input_shapes]
+        self.blocked: NDArray[np.bool_] | None = None
+        self.continuous = np.zeros((capacity, action_spec.continuous_size), np.float32)
+        self.discrete = np.zeros((capacity, action_spec.discrete_size), np.int64)
+        self.log_prob = np.zeros(capacity, np.float32)
+        self.reward = np.zeros(capacity, np.float32)
+        self.next_row = np.full(capacity, -1, np.int64)
+        self.terminated = np.zeros(capacity, np.bool_)
+        self.cut = np.zeros(capacity, np.bool_)
+        self.trajectory = np.zeros(capacity, np.int64)
+        self.status = np.zeros(capacity, np.int8)
+        self.size = 0
+        self.num_complete = 0
+
+    @property
+    def capacity(self) -> int:
+        """Rows there is room for; grows by itself."""
+        return len(self.reward)
+
+    def append(
+        self,
+        inputs: Sequence[NDArray[np.float32]],
+        blocked: NDArray[np.bool_] | None,
+        trajectory: NDArray[np.int64],
+        *,
+        status: RowStatus = RowStatus.PENDING,
+    ) -> NDArray[np.int64]:
+        """Adds observations whose actions are still to come; gives their rows."""
+        count = len(trajectory)
+        if self.size + count > self.capacity:
+            self._resize(max(2 * self.capacity, self.size + count))
+        start, stop = self.size, self.size + count
+        for column, values in zip(self.inputs, inputs, strict=True):
+            column[start:stop] = values
+        if blocked is not None and self.blocked is None:
+            self.blocked = np.zeros((self.capacity, self._action_spec.total_choices), np.bool_)
+        if self.blocked is not None:
+            self.blocked[start:stop] = False if blocked is None else blocked
+        self.reward[start:stop] = 0.0
+        self.next_row[start:stop] = -1
+        self.terminated[start:stop] = False
+        self.cut[start:stop] = False
+        self.trajectory[start:stop] = trajectory
+        self.status[start:stop] = status
+        self.size = stop
+        return np.arange(start, stop)
+
+    def set_actions(
+        self,
+        rows: NDArray[np.int64],
+        *,
+        continuous: NDArray[np.float32],
+        discrete: NDArray[np.int64],
+        log_prob: NDArray[np.float32],
+    ) -> None:
+        """Enters what the policy chose in the rows."""
+        self.continuous[rows] = continuous
+        self.discrete[rows] = discrete
+        self.log_prob[rows] = log_prob
+
+    def complete(
+        self,
+        rows: NDArray[np.int64],
+        reward: NDArray[np.float32],
+        *,
+        next_row: NDArray[np.int64] | None = None,
+        terminated: NDArray[np.bool_] | None = None,
+        cut: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Enters the outcome of the decisions in the rows: what followed, or that the rules ended the episode."""
+        self.reward[rows] = reward
+        self.status[rows] = RowStatus.COMPLETE
+        if next_row is not None:
+            self.next_row[rows] = next_row
+        if terminated is not None:
+            self.terminated[rows] = terminated
+        if cut is not None:
+            self.cut[rows] = cut
+        self.num_complete += len(rows)
+
+    def abandon(self, rows: NDArray[np.int64]) -> None:
+        """Makes pending rows the tails of their trajectories: their outcome will not be recorded."""
+        self.status[rows] = RowStatus.TAIL
+
+    def drop(self, trajectories: NDArray[np.int64]) -> int:
+        """Throws whole trajectories away; gives how many finished decisions were lost."""
+        rows = np.flatnonzero(np.isin(self.trajectory[: self.size], trajectories))
+        lost = int(np.count_nonzero(self.status[rows] == RowStatus.COMPLETE))
+        self.status[rows] = RowStatus.DROPPED
+        self.num_complete -= lost
+        return lost
+
+    def complete_rows(self) -> NDArray[np.int64]:
+        """The rows to learn from, in order."""
+        return np.flatnonzero(self.status[: self.size] == RowStatus.COMPLETE)
+
+    def carry_over(self) -> NDArray[np.int64]:
+        """Empties the rollout but for pending rows, which move to the front.
+
+        Returns:
+            `new_row[old]`, -1 where a row is gone.
+        """
+        pending = np.flatnonzero(self.status[: self.size] == RowStatus.PENDING)
+        new_row = np.full(self.size, -1, np.int64)
+        count = len(pending)
+        new_row[pending] = np.arange(count)
+        for column in self._columns().values():
+            column[:count] = column[pending]
+        self.size = count
+        self.num_complete = 0
+        return new_row
+
+    def state(self) -> dict[str, Any]:
+        """Copies of the rows in use."""
+        return {"size": self.size, "columns": {name: c[: self.size].copy() for name, c in self._columns().items()}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Puts back what `state` gave."""
+        size = int(state["size"])
+        if "blocked" in state["columns"]:
+            self.blocked = np.zeros((self.capacity, self._action_spec.total_choices), np.bool_)
+        if size > self.capacity:
+            self._resize(size)
+        for name, column in self._columns().items():
+            column[:size] = state["columns"][name]
+        self.size = size
+        self.num_complete = int(np.count_nonzero(self.status[:size] == RowStatus.COMPLETE))
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {f"input_{index}": column for index, column in enumerate(self.inputs)}
+        if self.blocked is not None:
+            columns["blocked"] = self.blocked
+        for name in _PLAIN_COLUMNS:
+            columns[name] = getattr(self, name)
+        return columns
+
+    def _resize(self, capacity: int) -> None:
+        def grown(column: NDArray[Any]) -> NDArray[Any]:
+            larger = np.zeros((capacity, *column.shape[1:]), column.dtype)
+            larger[: self.size] = column[: self.size]
+            return larger
+
+        self.inputs = [grown(column) for column in self.inputs]
+        if self.blocked is not None:
+            self.blocked = grown(self.blocked)
+        for name in _PLAIN_COLUMNS:
+            setattr(self, name, grown(getattr(self, name)))
+
+
+_PLAIN_COLUMNS = (
+    "continuous",
+    "discrete",
+    "log_prob",
+    "reward",
+    "next_row",
+    "terminated",
+    "cut",
+    "trajectory",
+    "status",
+)
