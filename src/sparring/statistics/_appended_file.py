@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sparring.statistics._state import StateTree
 
-__all__ = ["AppendedFile", "Mark", "set_aside"]
+__all__ = ["AppendedFile", "Mark", "is_plain_name", "set_aside"]
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class AppendedFile:
     def cut_back(cls, folder: Path, mark: Mark) -> AppendedFile | None:
         """The file in `folder` that `mark` names, cut back to it; None where it is not there or begins differently."""
         path = folder / mark.name
-        if Path(mark.name).name != mark.name or not path.is_file():
+        if not is_plain_name(mark.name) or not path.is_file():
             return None
         if _checksum(path, mark.length) != mark.checksum:
             return None
@@ -123,6 +123,11 @@ class AppendedFile:
             self._mend()
         except OSError as error:
             logger.debug("%s can not be cut back now; the next append tries again: %s", self.path, error)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name read from a checkpoint stays in its folder."""
+    return name not in {"", ".", ".."} and not set(name) & set("/\\:\0")
 
 
 def set_aside(path: Path, *, hide: str = "") -> Path:

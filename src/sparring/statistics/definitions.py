@@ -15,7 +15,8 @@ _EXACT = MappingProxyType(
             "game whose rewards cancel out keeps it near 0 however strong they are."
         ),
         "Environment/Group Cumulative Reward": (
-            "Sum of the rewards a group of agents shares over an episode. Mean over the groups that ended in the window."
+            "Sum of the rewards that a group of agents shares over an episode. Mean over the groups that ended in the "
+            "window."
         ),
         "Environment/Episode Length": "Length of the episodes that ended in the window, in one agent's decision steps.",
         "Policy/Entropy": "Mean entropy of the policy's choices: high is undecided, low is sure.",
@@ -36,14 +37,10 @@ _EXACT = MappingProxyType(
 )
 _PATTERNS = (
     (re.compile(r"Environment/Lesson Number/.+"), "Lesson of the curriculum this parameter is in, from 0."),
-    (
-        re.compile(r"Policy/.+ Value Estimate"),
-        "Mean of the return the critic expects from this reward signal.",
-    ),
+    (re.compile(r"Policy/.+ Value Estimate"), "Mean of the return the critic expects from this reward signal."),
     (
         re.compile(r"Policy/.+ Reward"),
-        "Sum of this reward signal over an episode, multiplied by its strength. Mean over the episodes that ended in "
-        "the window.",
+        "This signal's rewards over an episode, times its strength. Mean over the episodes that ended in the window.",
     ),
 )
 

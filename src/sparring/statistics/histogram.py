@@ -57,7 +57,7 @@ class Buckets:
         self._min = min(self._min, float(values.min()))
         self._max = max(self._max, float(values.max()))
         self._widen()
-        found, counts = np.unique(np.floor(np.ldexp(values, -self._exponent)), return_counts=True)
+        found, counts = np.unique(values // math.ldexp(1.0, self._exponent), return_counts=True)
         for index, count in zip(found.tolist(), counts.tolist(), strict=True):
             self._counts[int(index)] = self._counts.get(int(index), 0) + count
 
@@ -109,6 +109,7 @@ def _smallest_exponent(low: float, high: float, limit: int) -> int:
     # Below this the spread alone would need more than `limit` buckets.
     needed = math.frexp(high - low)[1] - math.frexp(limit)[1] - 1 if high > low else MIN_EXPONENT
     exponent = max(needed, precision, MIN_EXPONENT)
-    while math.floor(math.ldexp(high, -exponent)) - math.floor(math.ldexp(low, -exponent)) >= limit:
+    # Floor division, because a tiny negative value scaled by the width would round to 0 and into the wrong bucket.
+    while high // math.ldexp(1.0, exponent) - low // math.ldexp(1.0, exponent) >= limit:
         exponent += 1
     return exponent

@@ -24,7 +24,7 @@ from tensorboard.compat.proto.types_pb2 import DT_STRING
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from sparring.settings.names import distinct_name, safe_name
-from sparring.statistics._appended_file import AppendedFile, Mark, set_aside
+from sparring.statistics._appended_file import AppendedFile, Mark, is_plain_name, set_aside
 from sparring.statistics._hyperparameters import hyperparameter_text
 from sparring.statistics._notices import Notices
 from sparring.statistics._state import StateTree, in_order, numbered
@@ -148,7 +148,7 @@ class TensorBoardWriter:
         for record in in_order(state):
             category = str(record["category"])
             folder = str(record["folder"])
-            if Path(folder).name != folder:  # a checkpoint is a file too: it does not choose paths outside the run
+            if not is_plain_name(folder):  # a checkpoint is a file too: it does not choose paths outside the run
                 folder = self._free_folder(category)
             curves = _Curves(
                 folder,
