@@ -1,5 +1,6 @@
 """Who plays whom: turns, snapshots, draws of opponents, matches and ratings."""
 
+from sparring.selfplay.intervals import wilson_interval
 from sparring.selfplay.lineup import Lineup, LineupEvent
 from sparring.selfplay.matches import UNSEATED, MatchBook
 from sparring.selfplay.matchmaking import LatestOrWindow, Matchmaker
@@ -28,4 +29,5 @@ __all__ = [
     "expected_score",
     "match_scores",
     "pairwise_changes",
+    "wilson_interval",
 ]

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.errors import SettingsError
 from sparring.networks.policy import Policy
 from sparring.selfplay.matches import UNSEATED, MatchBook
 from sparring.selfplay.matchmaking import LatestOrWindow, Matchmaker
@@ -17,7 +18,7 @@ from sparring.selfplay.outcome import MatchResult
 from sparring.selfplay.ratings import RatingBook
 from sparring.selfplay.schedule import TurnSchedule
 from sparring.selfplay.snapshots import LIVE, Snapshot, SnapshotPool
-from sparring.settings import BehaviorSettings
+from sparring.settings import BehaviorSettings, SelfPlaySettings
 from sparring.specs import BehaviorId
 
 __all__ = ["Lineup", "LineupEvent"]
@@ -50,26 +51,31 @@ class Lineup:
     steps; the draw of opponents has a random stream of its own.
     """
 
-    def __init__(self, settings: Mapping[str, BehaviorSettings], *, rng: np.random.Generator) -> None:
-        self._settings = settings
+    def __init__(self, *, rng: np.random.Generator) -> None:
+        self._settings: dict[str, BehaviorSettings] = {}
         self._rng = rng
-        plans = [plan.self_play for plan in settings.values() if plan.self_play is not None]
         self.schedule = TurnSchedule()
         self.ratings = RatingBook()
-        self.book = MatchBook(rule=plans[0].outcome if plans else "auto")
+        self.book = MatchBook(rule="auto")
         self.pools: dict[str, SnapshotPool] = {}
         self._matchmakers: dict[str, Matchmaker] = {}
         self._opponents: dict[BehaviorId, _Opponent] = {}
-        self._k = plans[0].rating_k if plans else 1.0
+        self._k = 1.0
         self._clashes: deque[bool] = deque(maxlen=_VIEWS_WATCHED)
         self._has_warned = False
 
-    def add(self, behavior: BehaviorId, policy: Policy) -> None:
-        """Makes a behavior on a team known, with the policy its learner starts from."""
+    def add(self, behavior: BehaviorId, policy: Policy, settings: BehaviorSettings) -> None:
+        """Makes a behavior on a team known, with its settings and the policy its learner starts from.
+
+        Raises:
+            SettingsError: it wants matches decided or rated otherwise than the behaviors it plays with.
+        """
+        self._settings[behavior.name] = settings
         self.book.seat(behavior)
-        plan = self._settings[behavior.name].self_play
+        plan = settings.self_play
         if plan is None:
             return
+        self._agree(behavior.name, plan)
         self.schedule.add(behavior.name, behavior.team)
         if behavior.name not in self.pools:
             self.pools[behavior.name] = SnapshotPool(behavior.name, window=plan.window)
@@ -77,6 +83,21 @@ class Lineup:
             self.ratings.add(behavior.name, plan.initial_elo)
             first = self.pools[behavior.name].take(policy, step=0, origin="initial")
             self.ratings.add(first.player, plan.initial_elo)
+
+    def _agree(self, name: str, plan: SelfPlaySettings) -> None:
+        """A match has one result and one K, whoever plays it."""
+        if not self.pools:
+            self.book.rule = plan.outcome
+            self._k = plan.rating_k
+        for key, mine, ours in (("outcome", plan.outcome, self.book.rule), ("rating_k", plan.rating_k, self._k)):
+            if mine != ours:
+                raise SettingsError(
+                    "behaviors that play each other rate their matches differently",
+                    where=f"behaviors.{name}.self_play.{key}",
+                    found=str(mine),
+                    expected=f"{ours}, as in behaviors.{next(iter(self.pools))}",
+                    cure="give both the same value",
+                )
 
     def learns(self, behavior: BehaviorId) -> bool:
         """Whether the learner of this behavior learns from this team's steps now."""

@@ -40,7 +40,7 @@ class MatchBook:
     """
 
     def __init__(self, *, rule: OutcomeRule) -> None:
-        self._rule = rule
+        self.rule: OutcomeRule = rule
         self.seats: list[BehaviorId] = []
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros((0, 0), dtype) for name, dtype in _COLUMNS.items()}
         self._steps = np.zeros(0, np.int64)
@@ -142,7 +142,7 @@ class MatchBook:
         by_team = [[index for index in played if self.seats[index].team == team] for team in teams]
         records = [self._record(arena, team, columns) for team, columns in zip(teams, by_team, strict=True)]
         learner = teams.index(learning_team) if learning_team in teams else None
-        scores, mirrored = match_scores(self._rule, records, learner=learner)
+        scores, mirrored = match_scores(self.rule, records, learner=learner)
         seats = tuple(
             tuple(
                 (

@@ -73,6 +73,10 @@ class RatingBook:
     def __getitem__(self, player: str) -> Rating:
         return self._ratings[player]
 
+    def get(self, player: str) -> Rating | None:
+        """The player's rating, None if it has none."""
+        return self._ratings.get(player)
+
     def add(self, player: str, value: float) -> None:
         """Enters a player at a value; one that is known keeps its rating."""
         self._ratings.setdefault(player, Rating(value))

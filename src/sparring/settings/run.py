@@ -73,5 +73,7 @@ class RunSettings(Section):
     checkpoint_settings: CheckpointSettings = CheckpointSettings()
     torch_settings: TorchSettings = TorchSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    non_finite: Literal["stop", "drop"] = "stop"
+    """What happens when the game sends a NaN or an infinity: the run stops, or the episode is dropped."""
     writers: tuple[str, ...] = ("tensorboard", "jsonl", "console")
     """Where statistics go, by plug-in name."""

@@ -1,0 +1,480 @@
+"""One environment step: read the agents, record what came of their decisions, learn, seat, act, advance.
+
+The order within a step is what the rest relies on:
+
+1. every behavior's columns are read and pass the door;
+2. ended episodes complete their last decision, and matches that are over are rated;
+3. agents that go on complete their last decision and append the next observation;
+4. learners with a full rollout learn, before anybody acts;
+5. snapshots are saved, the turn is passed, opponents are drawn;
+6. arenas whose match is over start the next one with the lineup of now;
+7. everybody acts, and the game advances.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sparring.algorithms import Learner
+from sparring.environments import Environment
+from sparring.errors import NonFiniteError, SettingsError, nearest
+from sparring.networks.policy import Policy
+from sparring.rollouts import NO_ROW, AgentTable, RowStatus
+from sparring.selfplay import LIVE, Lineup, LineupEvent, MatchResult
+from sparring.settings import BehaviorSettings, RunSettings
+from sparring.specs import BehaviorId, BehaviorSpec
+from sparring.statistics import Aggregation, Statistics, Timers
+from sparring.steps import DecisionSteps, TerminalSteps
+from sparring.training.acting import Asking, act_for_all, joined_mask
+from sparring.training.behavior import BehaviorTraining
+from sparring.training.door import check_steps, clean_steps
+
+__all__ = ["Collector", "settings_for"]
+
+_log = logging.getLogger(__name__)
+
+MakeLearner = Callable[[str, BehaviorSpec, BehaviorSettings], Learner]
+
+
+@dataclass(slots=True)
+class _Read:
+    """The columns of one behavior on one team in this step."""
+
+    behavior: BehaviorId
+    training: BehaviorTraining
+    table: AgentTable
+    seat: int
+    decision: DecisionSteps
+    terminal: TerminalSteps
+    slots: NDArray[np.int64]
+    inputs: list[NDArray[np.float32]]
+    mask: NDArray[np.bool_] | None
+
+
+def settings_for(settings: RunSettings, name: str) -> BehaviorSettings:
+    """The settings of a behavior the game announced.
+
+    Raises:
+        SettingsError: it is not listed and there are no default_settings.
+    """
+    if name in settings.behaviors:
+        return settings.behaviors[name]
+    if settings.default_settings is not None:
+        return settings.default_settings
+    near = nearest(name, settings.behaviors)
+    raise SettingsError(
+        f"the game has a behavior {name!r} that the settings do not list",
+        where="behaviors",
+        found=", ".join(settings.behaviors) or "none",
+        cure=(f"did you mean {near[0]!r}? Else " if near else "")
+        + f"add a section behaviors.{name}, or default_settings for all that are not listed",
+    )
+
+
+class Collector:
+    """Steps a game, records experience by slot, and lets learners learn from it.
+
+    Args:
+        environment: the game, already reset.
+        settings: of the run.
+        make_learner: makes the learner of a behavior the first time the game announces it.
+        lineup: self-play.
+        statistics, timers: where numbers go.
+        generator: the stream of sampled actions.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: RunSettings,
+        *,
+        make_learner: MakeLearner,
+        lineup: Lineup,
+        statistics: Statistics,
+        timers: Timers,
+        generator: torch.Generator,
+    ) -> None:
+        self.environment = environment
+        self.lineup = lineup
+        self.behaviors: dict[str, BehaviorTraining] = {}
+        self.environment_steps = 0
+        self.dropped_episodes = 0
+        self._settings = settings
+        self._make_learner = make_learner
+        self._statistics = statistics
+        self._timers = timers
+        self._generator = generator
+        self._ids: dict[str, BehaviorId] = {}
+        self._noticed: set[str] = set()
+        self._failure: NonFiniteError | None = None
+        self.discover()
+
+    # -- behaviors ---------------------------------------------------------------------------------------------
+
+    def discover(self) -> None:
+        """Takes in the behaviors the game has announced since the last step."""
+        for full_name, spec in self.environment.behavior_specs.items():
+            if full_name in self._ids:
+                continue
+            behavior = BehaviorId.parse(full_name)
+            self._ids[full_name] = behavior
+            if behavior.name not in self.behaviors:
+                plan = settings_for(self._settings, behavior.name)
+                learner = self._make_learner(behavior.name, spec, plan)
+                self.behaviors[behavior.name] = BehaviorTraining(behavior.name, spec, plan, learner)
+                self._statistics.announce(behavior.name, plan.model_dump(mode="json"))
+            training = self.behaviors[behavior.name]
+            training.tables.setdefault(behavior, AgentTable())
+            self.lineup.add(behavior, training.policy, training.settings)
+
+    def seats(self) -> dict[tuple[str, int], int]:
+        """Number of agents by behavior and team."""
+        return {
+            (behavior.name, behavior.team): len(self.behaviors[behavior.name].tables[behavior])
+            for behavior in self._ids.values()
+        }
+
+    @property
+    def is_finished(self) -> bool:
+        """Every behavior has learned max_steps."""
+        return bool(self.behaviors) and all(training.is_finished for training in self.behaviors.values())
+
+    def _records(self, behavior: BehaviorId) -> bool:
+        return self.lineup.learns(behavior) and not self.behaviors[behavior.name].is_finished
+
+    # -- one step ----------------------------------------------------------------------------------------------
+
+    def step(self) -> list[LineupEvent]:
+        """Advances the game by one step; gives what self-play did meanwhile.
+
+        Raises:
+            NonFiniteError: the game or an update gave something that is not finite.
+            SettingsError: the game announced a behavior the settings do not cover.
+        """
+        if len(self.environment.behavior_specs) != len(self._ids):
+            self.discover()
+        with self._timers.phase("bookkeeping"):
+            reads = [self._read(full_name) for full_name in self._ids]
+            for read in reads:
+                self._end_episodes(read)
+            over, results, events = self.lineup.record_finished()
+            self._report_matches(results)
+            for read in reads:
+                self._go_on(read)
+        with self._timers.phase("update"):
+            self._learn()
+        with self._timers.phase("bookkeeping"):
+            events += self._advance_lineup()
+            self.lineup.seat_arenas(np.union1d(over, self.lineup.overdue()))
+        with self._timers.phase("inference"):
+            self._act(reads)
+        with self._timers.phase("game"):
+            self.environment.step()
+            self._take_statistics()
+        self.environment_steps += 1
+        if self._failure is not None:
+            raise self._failure
+        return events
+
+    def _read(self, full_name: str) -> _Read:
+        behavior = self._ids[full_name]
+        training = self.behaviors[behavior.name]
+        table = training.tables[behavior]
+        decision, terminal = self.environment.get_steps(full_name)
+        slots = self._pass_door(behavior, training, table, decision, terminal)
+        seat = self.lineup.book.seat(behavior)
+        inputs = training.layout.inputs(decision.obs)
+        return _Read(behavior, training, table, seat, decision, terminal, slots, inputs, joined_mask(decision))
+
+    def _pass_door(
+        self,
+        behavior: BehaviorId,
+        training: BehaviorTraining,
+        table: AgentTable,
+        decision: DecisionSteps,
+        terminal: TerminalSteps,
+    ) -> NDArray[np.int64]:
+        """Checks the columns and gives the slots of the agents that ask; faulty episodes are dropped if so set."""
+        if self._settings.non_finite == "stop":
+            for steps in (terminal, decision):
+                check_steps(behavior, training.spec, steps, environment_step=self.environment_steps)
+            return table.find_or_add(decision.agent_id, decision.arena_id)
+        bad_ends = clean_steps(training.spec, terminal)
+        bad = clean_steps(training.spec, decision)
+        slots = table.find_or_add(decision.agent_id, decision.arena_id)
+        ending = table.find(terminal.agent_id)[bad_ends]
+        self._drop(behavior, training, table, np.union1d(ending[ending >= 0], slots[bad]))
+        return slots
+
+    def _drop(
+        self, behavior: BehaviorId, training: BehaviorTraining, table: AgentTable, slots: NDArray[np.int64]
+    ) -> None:
+        slots = slots[table.is_open[slots] & ~table.is_dropped[slots]]
+        if len(slots) == 0:
+            return
+        recorded = slots[table.row[slots] != NO_ROW]
+        training.rollout.drop(table.trajectory[recorded])
+        table.row[slots] = NO_ROW
+        table.is_dropped[slots] = True
+        self.dropped_episodes += len(slots)
+        _log.warning(
+            "%s: dropped %d episode(s) with numbers that are not finite; %d so far",
+            behavior,
+            len(slots),
+            self.dropped_episodes,
+        )
+
+    # -- what came of the last decisions -------------------------------------------------------------------------
+
+    def _end_episodes(self, read: _Read) -> None:
+        terminal, table = read.terminal, read.table
+        if len(terminal) == 0:
+            return
+        slots = table.find(terminal.agent_id)
+        known = (slots >= 0) & table.is_open[slots]
+        if not known.all():
+            self._notice_once(f"{read.behavior}: an agent ended that had not asked for a decision; ignored")
+        slots = slots[known]
+        reward = terminal.reward[known] + terminal.group_reward[known]
+        interrupted = terminal.interrupted[known]
+        self._complete_ended(read, slots, known, reward, interrupted)
+        table.returns[slots] += terminal.reward[known]
+        table.group_returns[slots] += terminal.group_reward[known]
+        score = None if terminal.match_score is None else terminal.match_score[known]
+        self.lineup.book.add_terminals(read.seat, table.arena[slots], reward, interrupted, score)
+        self._report_episodes(read, slots, grouped=terminal.group_id[known] != 0)
+        table.close_episodes(slots)
+
+    def _complete_ended(
+        self,
+        read: _Read,
+        slots: NDArray[np.int64],
+        known: NDArray[np.bool_],
+        reward: NDArray[np.float32],
+        interrupted: NDArray[np.bool_],
+    ) -> None:
+        """Completes last decisions; the future of an interrupted one is estimated at the agent's last observation."""
+        rows = read.table.row[slots]
+        recorded = rows != NO_ROW
+        if not recorded.any():
+            return
+        rows = rows[recorded]
+        cut = interrupted[recorded]
+        tails = np.full(len(rows), NO_ROW, np.int64)
+        if cut.any():
+            whole = read.training.layout.inputs(read.terminal.obs)
+            last = [column[known][recorded][cut] for column in whole]
+            trajectory = read.table.trajectory[slots][recorded][cut]
+            tails[cut] = read.training.rollout.append(last, None, trajectory, status=RowStatus.TAIL)
+        read.training.rollout.complete(rows, reward[recorded], next_row=tails, terminated=~cut)
+        read.training.steps += len(rows)
+
+    def _go_on(self, read: _Read) -> None:
+        """Completes the decisions of agents that ask again, and opens the episodes of those that are new."""
+        decision, table, slots = read.decision, read.table, read.slots
+        if len(slots) == 0:
+            table.free_closed()
+            return
+        self.lineup.book.make_room(int(table.arena[slots].max()) + 1)
+        opened = table.open_episodes(slots)
+        reward = decision.reward + decision.group_reward
+        going = ~opened
+        table.returns[slots[going]] += decision.reward[going]
+        table.group_returns[slots[going]] += decision.group_reward[going]
+        table.length[slots] += 1
+        self.lineup.book.add_decisions(read.seat, table.arena[slots], np.where(going, reward, 0.0), opened)
+        rows = table.row[slots]
+        recorded = np.flatnonzero(rows != NO_ROW)
+        if len(recorded):
+            self._link(read, recorded, reward[recorded])
+        table.free_closed()
+
+    def _link(self, read: _Read, places: NDArray[np.int64], reward: NDArray[np.float32]) -> None:
+        """Completes recorded decisions with their reward and appends the observation that follows."""
+        table, slots, training = read.table, read.slots[places], read.training
+        next_rows = training.rollout.append(
+            [column[places] for column in read.inputs],
+            None if read.mask is None else read.mask[places],
+            table.trajectory[slots],
+        )
+        table.segment[slots] += 1
+        cut = table.segment[slots] >= training.settings.time_horizon
+        table.segment[slots[cut]] = 0
+        training.rollout.complete(table.row[slots], reward, next_row=next_rows, cut=cut)
+        table.row[slots] = next_rows
+        training.steps += len(slots)
+
+    # -- learning and self-play ----------------------------------------------------------------------------------
+
+    def _learn(self) -> None:
+        for name, training in self.behaviors.items():
+            if not training.wants_update():
+                continue
+            try:
+                report = training.update()
+            except NonFiniteError as error:
+                # The step is finished first, so that what is saved is whole; the experience that broke the
+                # update is gone.
+                training.empty_rollout()
+                self._failure = error
+                continue
+            for key, value in report.items():
+                self._statistics.add(name, key, value)
+
+    def _advance_lineup(self) -> list[LineupEvent]:
+        for name in self.lineup.pools:
+            clock = self.lineup.schedule.clock(name)
+            clock.learner_steps = self.behaviors[name].steps
+            clock.opponent_steps = self.behaviors[name].opponent_steps
+        live = {name: training.policy for name, training in self.behaviors.items()}
+        events = self.lineup.advance(live, lambda name: self.behaviors[name].is_finished)
+        for name, training in self.behaviors.items():
+            if not any(self._records(behavior) for behavior in training.tables if behavior.name == name):
+                training.stop_recording()
+        return events
+
+    # -- acting --------------------------------------------------------------------------------------------------
+
+    def _act(self, reads: list[_Read]) -> None:
+        for name, training in self.behaviors.items():
+            group = [read for read in reads if read.behavior.name == name and len(read.slots)]
+            asking = [
+                Asking(read.inputs, read.mask, self.lineup.book.player[read.table.arena[read.slots], read.seat])
+                for read in group
+            ]
+            if asking:
+                act_for_all(
+                    asking,
+                    lambda number, training=training: self._policy_of(training, number),  # type: ignore[misc]
+                    self._generator,
+                    deterministic=training.settings.network_settings.deterministic,
+                )
+            for read, asked in zip(group, asking, strict=True):
+                self._record(read, asked)
+                assert asked.actions is not None, "every agent that asked was given an action"
+                self.environment.set_actions(str(read.behavior), asked.actions)
+
+    def _policy_of(self, training: BehaviorTraining, number: int) -> Policy:
+        return training.policy if number == LIVE else self.lineup.pools[training.name][number].policy
+
+    def _record(self, read: _Read, asked: Asking) -> None:
+        """Enters the learner's decisions into its rollout; only rows it learns from are copied."""
+        training, table = read.training, read.table
+        if not self._records(read.behavior):
+            if self.lineup.schedule.learning_team is not None:
+                training.opponent_steps += len(read.slots)
+            return
+        if asked.live is None or asked.live_rows is None:
+            return
+        rows, slots = asked.live_rows, read.slots[asked.live_rows]
+        kept = ~table.is_dropped[slots]
+        new = kept & (table.row[slots] == NO_ROW)
+        if new.any():
+            table.begin_trajectories(slots[new])
+            table.row[slots[new]] = training.rollout.append(
+                [column[rows[new]] for column in read.inputs],
+                None if read.mask is None else read.mask[rows[new]],
+                table.trajectory[slots[new]],
+            )
+        whole = slice(None) if kept.all() else kept
+        training.rollout.set_actions(
+            table.row[slots[whole]],
+            continuous=asked.live.continuous[whole],
+            discrete=asked.live.discrete[whole],
+            log_prob=_present(asked.live.log_prob)[whole],
+        )
+        entropy = _present(asked.live.entropy)
+        training.recent_entropy = float(entropy.mean())
+        self._statistics.add_many(training.name, "Policy/Entropy", entropy)
+
+    # -- statistics ----------------------------------------------------------------------------------------------
+
+    def learning_names(self) -> list[str]:
+        """The behaviors that learn now, on whatever team."""
+        return [name for name, own in self.behaviors.items() if any(self._records(behavior) for behavior in own.tables)]
+
+    def _report_episodes(self, read: _Read, slots: NDArray[np.int64], *, grouped: NDArray[np.bool_]) -> None:
+        """Reports ended episodes, the learner's and its opponents' apart."""
+        table = read.table
+        is_live = self.lineup.book.player[table.arena[slots], read.seat] == LIVE
+        learned = slots[is_live & ~table.is_dropped[slots]] if self._records(read.behavior) else slots[:0]
+        if len(learned):
+            total = table.returns[learned] + table.group_returns[learned]
+            strength = read.training.settings.reward_signals.extrinsic.strength
+            add = self._statistics.add_many
+            name = read.behavior.name
+            add(name, "Environment/Cumulative Reward", table.returns[learned], Aggregation.HISTOGRAM)
+            if grouped.any():
+                group_returns = table.group_returns[learned]
+                add(name, "Environment/Group Cumulative Reward", group_returns, Aggregation.HISTOGRAM)
+            add(name, "Environment/Episode Length", table.length[learned].astype(np.float64))
+            add(name, "Policy/Extrinsic Reward", total * strength)
+            read.training.episodes += len(learned)
+            read.training.recent_returns.extend(total.tolist())
+        others = np.setdiff1d(slots, learned)
+        if len(others) and not self.lineup.learns(read.behavior):
+            total = table.returns[others] + table.group_returns[others]
+            for name in self.learning_names():
+                self._statistics.add_many(name, "Self-play/Opponent Cumulative Reward", total)
+                lengths = table.length[others].astype(np.float64)
+                self._statistics.add_many(name, "Self-play/Opponent Episode Length", lengths)
+
+    def _report_matches(self, results: list[MatchResult]) -> None:
+        for result in results:
+            if result.scores is None or len(result.teams) < 2:
+                continue
+            for index, seats in enumerate(result.seats):
+                rivals = [score for other, score in enumerate(result.scores) if other != index]
+                share = float(np.mean([0.5 + 0.5 * np.sign(result.scores[index] - score) for score in rivals]))
+                for behavior, player in seats:
+                    if player == behavior.name and behavior.name in self.lineup.pools and self._records(behavior):
+                        rating = self.lineup.ratings[player]
+                        self._statistics.add(player, "Self-play/ELO", rating.value)
+                        self._statistics.add(player, "Self-play/Score", share)
+                        self._statistics.add(player, "Self-play/Matches", 1.0, Aggregation.SUM)
+                        most_recent = Aggregation.MOST_RECENT
+                        self._statistics.add(player, "Self-play/Rating Uncertainty", rating.uncertainty, most_recent)
+
+    def _take_statistics(self) -> None:
+        reported = self.environment.take_statistics()
+        if reported:
+            self._statistics.add_environment(self.learning_names(), reported)
+
+    def _notice_once(self, text: str) -> None:
+        if text not in self._noticed:
+            self._noticed.add(text)
+            _log.warning("%s", text)
+
+    # -- state ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the game itself."""
+        return {
+            "behaviors": {name: training.state() for name, training in self.behaviors.items()},
+            "lineup": self.lineup.state(),
+            "environment_steps": self.environment_steps,
+            "dropped_episodes": self.dropped_episodes,
+            "generator": self._generator.get_state().numpy().copy(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Puts back what `state` gave; the game must have announced the same behaviors."""
+        for name, training_state in state["behaviors"].items():
+            self.behaviors[name].restore(training_state)
+        live = {name: training.policy for name, training in self.behaviors.items()}
+        self.lineup.restore(state["lineup"], live)
+        self.environment_steps = int(state["environment_steps"])
+        self.dropped_episodes = int(state["dropped_episodes"])
+        self._generator.set_state(torch.from_numpy(np.array(state["generator"])))
+
+
+def _present(column: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    assert column is not None, "the learner's decisions are measured"
+    return column
