@@ -69,8 +69,7 @@ class ActionDistribution:
         """
         continuous = None
         if self._mean is not None:
-            raw = self._draw(generator)
-            continuous = raw.tanh() if self.squash else raw
+            continuous = self.with_noise(self._noise(generator))
         if self._logits is None:
             return self._filled(continuous, None)
         # Gumbel's trick: the argmax of logits + Gumbel noise follows the categorical; one noise for all branches.
@@ -85,13 +84,17 @@ class ActionDistribution:
             continuous = continuous.tanh()
         return self._filled(continuous, None if self._logits is None else self._logits.argmax(2))
 
+    def with_noise(self, noise: Tensor) -> Tensor:
+        """The continuous action `[B, continuous size]` that given standard normal noise leads to, as in `sample`."""
+        raw = self._raw(noise)
+        return raw.tanh() if self.squash else raw
+
     def sample_with_log_prob(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Draws the continuous part and gives its log-probability `[B]`, both with gradients to the parameters.
 
         With `squash` this is exact where `log_prob` has to recover the Gaussian sample from a rounded tanh.
         """
-        assert self._mean is not None, self.spec
-        raw = self._draw(generator)
+        raw = self._raw(self._noise(generator))
         log_prob = self._gaussian_log_prob(raw)
         if self.squash:
             return raw.tanh(), (log_prob - _log_slope_of_tanh(raw)).sum(1)
@@ -151,13 +154,15 @@ class ActionDistribution:
             discrete = self._reference.new_empty((rows, 0), dtype=torch.int64)
         return continuous, discrete
 
-    def _draw(self, generator: torch.Generator) -> Tensor:
-        """A Gaussian sample `[B, continuous size]`."""
+    def _noise(self, generator: torch.Generator) -> Tensor:
+        """Standard normal numbers `[B, continuous size]`."""
+        noise = torch.empty(self._reference.shape, dtype=torch.float32, device=generator.device)
+        return noise.normal_(generator=generator).to(self._reference.device)
+
+    def _raw(self, noise: Tensor) -> Tensor:
         assert self._mean is not None, self.spec
         assert self._log_std is not None, self.spec
-        noise = torch.empty(self._mean.shape, dtype=torch.float32, device=generator.device)
-        noise.normal_(generator=generator)
-        return torch.addcmul(self._mean, noise.to(self._mean.device), self._log_std.exp())
+        return torch.addcmul(self._mean, noise, self._log_std.exp())
 
     def _continuous_log_probs(self, continuous: Tensor) -> Tensor:
         if not self.squash:

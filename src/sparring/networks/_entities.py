@@ -17,7 +17,7 @@ from sparring.specs import BehaviorSpec
 from ._layers import Dense, normal
 from ._layout import ObservationLayout
 
-__all__ = ["ABSENT_BELOW", "EMBEDDING_SIZE", "HEADS", "NORM_EPSILON", "EntityEncoder", "entity_gaps"]
+__all__ = ["ABSENT_BELOW", "ABSENT_SCORE", "EMBEDDING_SIZE", "HEADS", "NORM_EPSILON", "EntityEncoder", "entity_gaps"]
 
 ABSENT_BELOW = 0.01
 """An entity whose squared norm is below this is absent."""

@@ -131,11 +131,15 @@ class ResidualEncoder(nn.Module):
         self.flat_size = channels * height * width
         self.dense = Dense(kaiming_normal(outputs, self.flat_size, scale=_DENSE_SCALE, generator=generator))
 
+    def typed_stacks(self) -> list[ResidualStack]:
+        """The stacks, first to last."""
+        return [stack for stack in self.stacks if isinstance(stack, ResidualStack)]
+
     def forward(self, image: Tensor) -> Tensor:
         """`[B, channels, height, width]` to `[B, outputs]`."""
         x = image
-        for stack in self.stacks:
-            x = stack(x)
+        for stack in self.typed_stacks():
+            x = stack.forward(x)
         return F.relu(self.dense.forward(F.silu(x).flatten(1)))
 
 

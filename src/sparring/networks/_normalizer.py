@@ -14,10 +14,10 @@ from sparring.specs import BehaviorSpec
 
 from ._layout import ObservationLayout
 
-__all__ = ["Normalizer"]
+__all__ = ["CLIP", "Normalizer"]
 
 _STATISTICS = ("count", "mean", "squares")
-_CLIP = 5.0
+CLIP = 5.0
 _LEAST_DEVIATION = 1e-6
 _ROWS_AT_ONCE = 4096
 
@@ -91,7 +91,7 @@ class Normalizer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`[..., size]` to the same shape, within ±5."""
-        return ((x - self.offset) * self.scale).clamp_(-_CLIP, _CLIP)
+        return ((x - self.offset) * self.scale).clamp_(-CLIP, CLIP)
 
     @torch.no_grad()
     def follow_statistics(self) -> None:
