@@ -1,0 +1,331 @@
+"""From settings files, presets and the command line to one checked `RunSettings`, every mistake told at once.
+
+    tree = layered(preset("soccer_twos"), read_settings_file(path), assignment("env_settings.seed=7"))
+    settings = validate_settings(tree)
+
+A later layer wins over an earlier one, key by key. Where each value came from travels with the tree, so that a mistake
+is told with its file and line.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from sparring.errors import Finding, SettingsError, nearest
+from sparring.settings._schema import (
+    Kind,
+    Unreadable,
+    keys_of,
+    kind_at,
+    kind_of_model,
+    sections_with_key,
+    typed,
+)
+from sparring.settings._yaml import Path, parse_yaml
+from sparring.settings.run import RunSettings
+
+__all__ = ["SettingsTree", "assignment", "layered", "preset", "read_settings_file", "validate_settings"]
+
+_BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+_KEY = re.compile(r'"((?:[^"\\]|\\.)+)"|([^."=]+)')
+_ASSIGNED = re.compile(rf"((?:{_KEY.pattern})(?:\.(?:{_KEY.pattern}))*)=")
+_log = logging.getLogger(__name__)
+
+
+class SettingsTree(dict[str, Any]):
+    """Settings not checked yet, as nested dictionaries; values may still be the text they were written as."""
+
+    def __init__(self, tree: Mapping[str, Any] | None = None, *, origins: Mapping[Path, str] | None = None) -> None:
+        super().__init__(tree or {})
+        self.origins: dict[Path, str] = dict(origins or {})
+        """Where each key came from, such as `strikers.yaml:14` or `--set`, by its path from the root."""
+
+
+def read_settings_file(path: FilePath | str) -> SettingsTree:
+    """The settings of a YAML file, not checked yet.
+
+    Raises:
+        SettingsError: the file is missing, is no text, no YAML, or says something twice.
+    """
+    file = FilePath(path)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        like = nearest(file.name, _yaml_names(file.parent))
+        cure = f"did you mean {file.with_name(like[0])}?" if like else ""
+        raise SettingsError(
+            "the settings file cannot be read", where=str(path), found=error.strerror or str(error), cure=cure
+        ) from None
+    tree = _tree_of(_decoded(content, source=str(path)), source=str(path))
+    if not tree:
+        _log.warning("%s holds no settings", path)
+    return tree
+
+
+def preset(world: str) -> SettingsTree:
+    """The settings Sparring proposes for a built-in world; empty for a world without any."""
+    file = importlib.resources.files("sparring.settings").joinpath("presets", f"{world}.yaml")
+    # The name may come from anywhere; only names of worlds are looked up, so none leads out of the folder.
+    if not re.fullmatch(r"[a-z0-9_]+", world, re.ASCII) or not file.is_file():
+        return SettingsTree()
+    return _tree_of(file.read_text(encoding="utf-8"), source=f"preset {world}")
+
+
+def assignment(text: str, *, source: str = "--set") -> SettingsTree:
+    """The tree that `a.b.c=value` sets one value in.
+
+    Keys with dots in them stand in double quotes: `behaviors."My.Behavior".max_steps=5e5`. The value is read as in a
+    settings file.
+
+    Raises:
+        SettingsError: it does not have this form.
+    """
+    path = _ASSIGNED.match(text)
+    if path is None:
+        raise SettingsError(
+            "this sets nothing",
+            where=source,
+            found=repr(text),
+            expected="a path and a value, as in behaviors.Striker.max_steps=1e6",
+        )
+    keys = [re.sub(r"\\(.)", r"\1", quoted) if quoted else plain.strip() for quoted, plain in _KEY.findall(path[1])]
+    value, _ = parse_yaml(text[path.end() :], source=source)
+    origins: dict[Path, str] = {tuple(keys[: end + 1]): source for end in range(len(keys))}
+    for key in reversed(keys):
+        value = {key: value}
+    return SettingsTree(value, origins=origins)
+
+
+def layered(*trees: Mapping[str, Any]) -> SettingsTree:
+    """The trees laid over each other: a later value wins, sections are merged key by key.
+
+    An empty section leaves what earlier layers set in it; where a section may be switched off, null does so.
+    """
+    result = SettingsTree()
+    for tree in trees:
+        origins = tree.origins if isinstance(tree, SettingsTree) else {}
+        _lay_over(result, tree, (), result.origins, origins)
+    return result
+
+
+def validate_settings(tree: Mapping[str, Any], *, source: str = "settings") -> RunSettings:
+    """The checked settings.
+
+    Args:
+        tree: What the user and the presets set.
+        source: What messages call the origin of values that have none of their own.
+
+    Raises:
+        SettingsError: has a finding for every mistake: where it is, what was found, what is allowed, the nearest key.
+    """
+    root = kind_of_model(RunSettings)
+    origins = dict(tree.origins) if isinstance(tree, SettingsTree) else {}
+    given: dict[str, Any] = _copied(tree)
+    findings = list(_misplaced_sections(given, root, origins, source))
+    try:
+        settings = RunSettings.model_validate(typed(given, root))
+    except ValidationError as error:
+        unknown = [detail for detail in error.errors(include_url=False) if detail["type"] == "extra_forbidden"]
+        for detail in unknown:
+            _remove(given, detail["loc"])
+        details = [*unknown, *_errors_of(given, root)]
+        findings += [_finding(detail, root, origins, source) for detail in details]
+        settings = None
+    if findings or settings is None:
+        order = {where: number for number, where in enumerate(origins.values())}
+        raise SettingsError(sorted(findings, key=lambda finding: order.get(finding.where, -1)))
+    return settings
+
+
+def _errors_of(tree: Mapping[str, Any], root: Kind) -> list[ErrorDetails]:
+    """The mistakes in a tree without unknown keys: with one, checks of a section as a whole would not be made."""
+    try:
+        RunSettings.model_validate(typed(tree, root))
+    except ValidationError as error:
+        return list(_told_once(error.errors(include_url=False), tree))
+    return []
+
+
+def _misplaced_sections(tree: dict[str, Any], root: Kind, origins: dict[Path, str], source: str) -> Iterator[Finding]:
+    """Tells what stands among the behaviors but is a key of each: it lacks an indentation.
+
+    Moves it to where it was probably meant, so that mistakes within it are told too.
+    """
+    behaviors = tree.get("behaviors")
+    if not isinstance(behaviors, dict):
+        return
+    for name in [name for name in behaviors if name in keys_of(kind_at(root, ("behaviors", name)))]:
+        section = behaviors.pop(name)
+        where = origins.get(("behaviors", name), source)
+        home = _behavior_above(name, behaviors, origins)
+        yield Finding(
+            f"{name!r} is no behavior", where, cure=f"did you mean to indent it under {home}?" if home else ""
+        )
+        if home and isinstance(behaviors[home], dict):
+            behaviors[home][name] = section
+            moved = {path[1:]: where for path, where in origins.items() if path[:2] == ("behaviors", name)}
+            origins.update({("behaviors", home, *path): where for path, where in moved.items()})
+
+
+def _behavior_above(name: str, behaviors: Mapping[str, Any], origins: Mapping[Path, str]) -> str | None:
+    """The behavior that stands before `name` in the same file."""
+    above = None
+    file = origins.get(("behaviors", name), "").rpartition(":")[0]
+    for path, where in origins.items():
+        if path == ("behaviors", name):
+            break
+        if path[:1] == ("behaviors",) and len(path) == 2 and path[1] in behaviors and where.startswith(f"{file}:"):
+            above = str(path[1])
+    return above
+
+
+def _remove(tree: dict[str, Any], path: Path) -> None:
+    node: Any = tree
+    for key in path[:-1]:
+        node = node[key]
+    node.pop(path[-1], None)
+
+
+def _yaml_names(folder: FilePath) -> list[str]:
+    if not folder.is_dir():
+        return []
+    return [entry.name for entry in folder.iterdir() if entry.suffix in {".yaml", ".yml"}]
+
+
+def _decoded(content: bytes, *, source: str) -> str:
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SettingsError(
+            "the file is not text in UTF-8",
+            where=f"{source}:{line}",
+            found=f"byte 0x{content[error.start]:02x}",
+            cure="save it as UTF-8",
+        ) from None
+
+
+def _tree_of(text: str, *, source: str) -> SettingsTree:
+    value, lines = parse_yaml(text, source=source)
+    if value is None:
+        return SettingsTree()
+    if not isinstance(value, dict):
+        kind = "a list" if isinstance(value, list) else "a single value"
+        raise SettingsError("the file does not hold settings", where=source, found=kind, expected="sections with keys")
+    return SettingsTree(value, origins={path: f"{source}:{line}" for path, line in lines.items()})
+
+
+def _lay_over(
+    below: dict[str, Any],
+    above: Mapping[str, Any],
+    path: Path,
+    origins: dict[Path, str],
+    new_origins: Mapping[Path, str],
+) -> None:
+    """Lays `above` over `below` in place; nothing of `above` is shared with the result."""
+    for key, value in above.items():
+        place = (*path, key)
+        earlier = below.get(key)
+        if value is None and isinstance(earlier, dict) and not _may_be_null(place):
+            continue
+        if not (isinstance(value, Mapping) and isinstance(earlier, dict)):
+            for stale in [known for known in origins if known[: len(place)] == place]:
+                del origins[stale]
+            origins.update({known: where for known, where in new_origins.items() if known[: len(place)] == place})
+            below[key] = _copied(value)
+            continue
+        if place in new_origins:
+            origins[place] = new_origins[place]
+        _lay_over(earlier, value, place, origins, new_origins)
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - a settings value is anything
+    if isinstance(value, Mapping):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _may_be_null(path: Path) -> bool:
+    kind = kind_at(kind_of_model(RunSettings), path)
+    return kind is not None and kind.nullable
+
+
+def _told_once(details: list[ErrorDetails], tree: Mapping[str, Any]) -> Iterator[ErrorDetails]:
+    """Leaves out errors of keys that nobody set, where they only repeat a wrong value another key was given."""
+    given = [detail for detail in details if _is_given(tree, detail["loc"])]
+    for detail in details:
+        is_echo = detail not in given and any(
+            detail["loc"][:-1] == other["loc"][:-1] and detail["input"] is other["input"] for other in given
+        )
+        if not is_echo:
+            yield detail
+
+
+def _is_given(node: object, path: Path) -> bool:
+    if not path:
+        return True
+    key, *below = path
+    if isinstance(node, Mapping):
+        return key in node and _is_given(node[key], tuple(below))
+    if isinstance(node, (list, tuple)):
+        return isinstance(key, int) and key < len(node) and _is_given(node[key], tuple(below))
+    return False
+
+
+def _finding(detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], source: str) -> Finding:
+    path = tuple(key for key in detail["loc"] if key != "[key]")
+    where = next((origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in origins), source)
+    name = _dotted(path)
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(path, root, where)
+    if detail["type"] == "value_error":  # a check of ours: its words say what was found and what is allowed
+        return Finding(f"{name}: {detail['ctx']['error']}" if name else str(detail["ctx"]["error"]), where)
+    if detail["type"] == "missing":
+        return Finding(f"{name} is missing", where)
+    value = detail["input"].value if isinstance(detail["input"], Unreadable) else detail["input"]
+    kind = kind_at(root, path)
+    cure = ""
+    if detail["type"] == "literal_error" and isinstance(value, str):
+        like = nearest(value, (choice.strip("'") for choice in re.findall(r"'[^']*'", detail["ctx"]["expected"])))
+        cure = f"did you mean {like[0]!r}?" if like else ""
+    expected = str(kind) if kind is not None else detail["msg"]
+    return Finding(f"{name or 'the whole'} has a wrong value", where, _shown(value), expected, cure)
+
+
+def _unknown_key(path: Path, root: Kind, where: str) -> Finding:
+    parent, key = path[:-1], str(path[-1])
+    kind = kind_at(root, parent)
+    known = keys_of(kind)
+    homes = list(sections_with_key(kind, key)) if kind is not None else []
+    like = nearest(key, known)
+    if homes:
+        cure = f"it belongs in {_dotted((*parent, homes[0]))}"
+    elif like:
+        cure = f"did you mean {like[0]!r}?"
+    else:
+        cure = f"known there: {', '.join(known)}"
+    return Finding(f"unknown key {key!r} in {_dotted(parent) or 'the settings'}", where, cure=cure)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(f'"{key}"' if "." in str(key) and index < 2 else str(key) for index, key in enumerate(path))
+
+
+def _shown(value: object) -> str:
+    """A value short enough for a message."""
+    if isinstance(value, Mapping):
+        return "a section"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    text = "null" if value is None else value if isinstance(value, str) else repr(value)
+    text = repr(text) if not text.isprintable() or not text.strip() else text
+    return text if len(text) <= 60 else f"{text[:57]}..."
