@@ -252,7 +252,7 @@ for step in itertools.count(start + 1):
 def test_a_kill_at_any_instant_leaves_a_complete_newest_checkpoint(tmp_path: Path) -> None:
     rng = np.random.default_rng(20)
     last, killed_while_writing = 0, 0
-    for _ in range(10):
+    for number in range(10):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
         assert writer.stdout is not None
         assert writer.stdout.readline().strip() == b"ready"
@@ -260,6 +260,8 @@ def test_a_kill_at_any_instant_leaves_a_complete_newest_checkpoint(tmp_path: Pat
         while CheckpointStore(tmp_path).is_empty() and time.monotonic() < deadline:
             pass
         time.sleep(rng.uniform(0.0, 0.15))  # not a wait for something: the instant of the kill is drawn
+        while number % 2 and not list(tmp_path.glob(".*.part")) and time.monotonic() < deadline:
+            pass  # every second kill is aimed at a write
         writer.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
         writer.wait(20)
         writer.stdout.close()

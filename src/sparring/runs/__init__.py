@@ -2,6 +2,7 @@
 
 from sparring.runs.checkpoint_file import CheckpointLabel, read_checkpoint, read_label, write_checkpoint
 from sparring.runs.checkpoint_store import CheckpointChoice, CheckpointStore, LoadedCheckpoint
+from sparring.runs.configuration import configuration_text
 from sparring.runs.run_folder import RunFolder, StartMode, run_ids
 from sparring.runs.training_status import BehaviorStatus, ExportedModel
 
@@ -14,6 +15,7 @@ __all__ = [
     "LoadedCheckpoint",
     "RunFolder",
     "StartMode",
+    "configuration_text",
     "read_checkpoint",
     "read_label",
     "run_ids",

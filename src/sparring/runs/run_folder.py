@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 from sparring.errors import RunError, nearest
 from sparring.runs._atomic import remove_leftovers, replace_file
 from sparring.runs.checkpoint_store import CheckpointStore
+from sparring.runs.configuration import same_settings
 from sparring.runs.run_lock import RunLock
 from sparring.runs.training_status import BehaviorStatus, training_status
 from sparring.settings.names import distinct_name, folder_key, safe_name
@@ -141,6 +142,8 @@ class RunFolder:
     def write_configuration(self, text: str) -> Path | None:
         """Writes the settings in force, at the start of the run; the earlier ones are kept if they differ.
 
+        Where only the comments differ, the file stays as it is.
+
         Returns:
             Where the earlier settings were kept; None if there were none or they are the same.
 
@@ -150,11 +153,12 @@ class RunFolder:
         path, kept = self.path / _CONFIGURATION, None
         try:
             earlier = self.configuration()
-            if earlier is not None and earlier != text:
+            if earlier is not None and same_settings(earlier, text):
+                return None
+            if earlier is not None:
                 kept = _first_free(self.path, "configuration-", ".yaml")
                 replace_file(kept, earlier.encode())
-            if earlier != text:
-                replace_file(path, text.encode())
+            replace_file(path, text.encode())
         except (OSError, UnicodeDecodeError) as error:
             raise RunError("the settings cannot be written", where=str(path), found=str(error)) from None
         return kept
