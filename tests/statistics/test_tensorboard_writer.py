@@ -213,6 +213,18 @@ def test_resuming_again_and_again_keeps_every_point_once(tmp_path: Path) -> None
     assert curves(tmp_path / "Duel") == points(0, 5, 10, 15, 20, 25, 30, 35, 37)
 
 
+def test_file_opens_with_its_version_once_over_all_resumes(tmp_path: Path) -> None:
+    writer = writer_in(tmp_path)
+    write_steps(writer, 10)
+    state = writer.state()
+    writer.close()
+    resumed = writer_in(tmp_path, resume_state=state)
+    write_steps(resumed, 20)
+    resumed.close()
+    versions = [event.file_version for event in LegacyEventFileLoader(str(event_file(tmp_path / "Duel"))).Load()]
+    assert versions == ["brain.Event:2", "", ""]
+
+
 def test_older_checkpoint_takes_the_curve_back_to_it(tmp_path: Path) -> None:
     writer = writer_in(tmp_path)
     write_steps(writer, 10)

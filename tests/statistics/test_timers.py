@@ -173,7 +173,9 @@ def test_workers_are_put_in_as_parallel_time() -> None:
         clock.pass_time(10)
         for state in states:
             timers.add_parallel("workers", state)
-    root = timers.root.children["rollout"].children["workers"].children["worker_root"].to_json()
+    workers = timers.root.children["rollout"].children["workers"]
+    assert workers.to_json()["self"] == 0.0  # two workers at once took more time than passed
+    root = workers.children["worker_root"].to_json()
     assert root["is_parallel"] is True
     assert (root["total"], root["self"]) == (20.0, 2.0)
     assert timers.root.children["rollout"].to_json()["self"] == 10.0

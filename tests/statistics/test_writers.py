@@ -1,5 +1,6 @@
 """How writers are found, what all of them promise, and that none of them stops a run."""
 
+import importlib
 import logging
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "absent = sparring_test_no_such_module:writer\n"
         "console = sparring_test_plugin:broken\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    # Behind all others: the last one of a name would win if names were not guarded.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    importlib.invalidate_caches()
     monkeypatch.delitem(sys.modules, "sparring_test_plugin", raising=False)
     return tmp_path
 
