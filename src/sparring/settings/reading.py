@@ -32,7 +32,15 @@ from sparring.settings._schema import (
 from sparring.settings._yaml import Path, parse_yaml
 from sparring.settings.run import RunSettings
 
-__all__ = ["SettingsTree", "assignment", "layered", "preset", "read_settings_file", "validate_settings"]
+__all__ = [
+    "SettingsTree",
+    "assignment",
+    "layered",
+    "preset",
+    "read_settings_file",
+    "read_settings_text",
+    "validate_settings",
+]
 
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _KEY = re.compile(r'"((?:[^"\\]|\\.)+)"|([^."=]+)')
@@ -68,6 +76,15 @@ def read_settings_file(path: FilePath | str) -> SettingsTree:
     if not tree:
         _log.warning("%s holds no settings", path)
     return tree
+
+
+def read_settings_text(text: str, *, source: str) -> SettingsTree:
+    """The settings of a YAML text, not checked yet; `source` names it in messages.
+
+    Raises:
+        SettingsError: it is no YAML, or says something twice.
+    """
+    return _tree_of(text, source=source)
 
 
 def preset(world: str) -> SettingsTree:

@@ -13,7 +13,7 @@ import torch
 
 from sparring.algorithms import Learner, PPOLearner
 from sparring.environments import Environment, StatefulEnvironment
-from sparring.errors import CheckpointError, NonFiniteError
+from sparring.errors import CheckpointError, NonFiniteError, SettingsError
 from sparring.runs import BehaviorStatus, CheckpointStore, RunFolder
 from sparring.selfplay import Lineup, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
@@ -53,6 +53,8 @@ class TrainingRun:
         observer: who watches.
         device: where the networks live.
         threads: of the arithmetic.
+        initial_weights: networks of other learners by behavior, taken over where they fit.
+        opset: of exported models.
         clock: seconds that never go back; for wall time and the display, never for what is learned.
     """
 
@@ -66,6 +68,8 @@ class TrainingRun:
         observer: Observer,
         device: torch.device,
         threads: int,
+        initial_weights: Mapping[str, Any] | None = None,
+        opset: int = 9,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._settings = settings
@@ -85,7 +89,8 @@ class TrainingRun:
         plans = list(settings.behaviors.values()) or [settings.default_settings or BehaviorSettings()]
         kept = [plan.keep_checkpoints for plan in plans]
         self._store: CheckpointStore = folder.checkpoints(keep=0 if 0 in kept else max(kept))
-        self._exporter = ModelExporter(folder)
+        self._exporter = ModelExporter(folder, opset=opset)
+        self._initial_weights = initial_weights or {}
         environment.set_parameters(settings.environment_parameters)
         environment.reset()
         self.collector = Collector(
@@ -101,7 +106,7 @@ class TrainingRun:
         self._schedule_is_said = False
 
     def _make_learner(self, name: str, spec: BehaviorSpec, settings: BehaviorSettings) -> Learner:
-        return PPOLearner(
+        learner = PPOLearner(
             name,
             spec,
             settings,
@@ -109,6 +114,10 @@ class TrainingRun:
             seed=self._seeds.number(f"learner {name}"),
             parallel=self._threads > 1 and self._device.type == "cpu",
         )
+        if self._initial_weights:
+            for line in learner.take_over(self._initial_weights.get(name, {})):
+                self._observer.on_message(f"{name}: {line}")
+        return learner
 
     @property
     def behaviors(self) -> Mapping[str, BehaviorTraining]:
@@ -240,6 +249,7 @@ class TrainingRun:
             _log.warning("%s: %s", name, hint)
         self._marks.summary[name] = training.steps
         self._marks.reward[name] = training.episodes
+        self._timers.start_window()
 
     # -- the end -------------------------------------------------------------------------------------------------
 
@@ -249,6 +259,16 @@ class TrainingRun:
             if training.steps > self._marks.summary.get(training.name, 0):
                 self._write_summary(training)
         self.save()
+        return self._export(is_final=True)
+
+    def export_final(self) -> list[Path]:
+        """Writes the models and gives their paths.
+
+        Raises:
+            SettingsError: the packages that write models are missing.
+        """
+        if self._exporter.fault is not None:
+            raise SettingsError([self._exporter.fault])
         return self._export(is_final=True)
 
     def _export(self, *, is_final: bool) -> list[Path]:

@@ -15,7 +15,7 @@ from typing import Protocol
 from sparring.environments.environment import Environment
 from sparring.errors import SettingsError, nearest
 
-__all__ = ["CreateWorld", "WorldInfo", "available_worlds", "create_world"]
+__all__ = ["CreateWorld", "WorldInfo", "available_worlds", "create_world", "find_world"]
 
 GROUP = "sparring.worlds"
 
@@ -95,12 +95,21 @@ def create_world(name: str, *, num_arenas: int = 8, seed: int = 0, threads: int 
     Raises:
         SettingsError: there is no such world, it cannot be loaded, or a number is out of range.
     """
+    return find_world(name).create(num_arenas=num_arenas, seed=seed, threads=threads)
+
+
+def find_world(name: str) -> WorldInfo:
+    """The world of a name, not loaded yet.
+
+    Raises:
+        SettingsError: there is none; names those most like it.
+    """
     worlds = {world.name: world for world in available_worlds()}
     if name not in worlds:
         close = nearest(name, worlds)
         hint = f"did you mean {' or '.join(close)}? " if close else ""
         raise SettingsError(f"there is no world {name!r}", cure=f"{hint}The worlds are: {', '.join(worlds)}")
-    return worlds[name].create(num_arenas=num_arenas, seed=seed, threads=threads)
+    return worlds[name]
 
 
 def _plug_in(name: str, points: list[EntryPoint]) -> WorldInfo:

@@ -9,7 +9,7 @@ what else the machine does.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +21,16 @@ from torch import Tensor
 
 from sparring.algorithms.advantages import gae
 from sparring.algorithms.learner import UpdateReport
-from sparring.algorithms.optimizer_state import (
+from sparring.algorithms.ppo.loss import policy_loss, value_loss
+from sparring.algorithms.schedules import scheduled
+from sparring.algorithms.torch_state import (
     load_module_state,
     load_optimizer_state,
+    load_what_fits,
     module_state,
     optimizer_state,
 )
-from sparring.algorithms.ppo.loss import policy_loss, value_loss
-from sparring.algorithms.schedules import scheduled
-from sparring.errors import NonFiniteError, SettingsError
+from sparring.errors import CheckpointError, NonFiniteError, SettingsError
 from sparring.networks import ActionDistribution, ActionParameters, Actor, Critic, Normalizer, SharedActorCritic
 from sparring.networks.policy import Policy
 from sparring.rollouts import Rollout
@@ -366,15 +367,37 @@ class PPOLearner:
 
     def restore(self, state: dict[str, Any]) -> None:
         """As `Learner.restore`."""
-        self.load_weights(state)
+        for index, module in enumerate(self._modules()):
+            load_module_state(module, state["networks"][str(index)], where=self.name)
         for index, optimizer in enumerate(self._optimizers):
             load_optimizer_state(optimizer, state["optimizers"].get(str(index), {}))
         self._shuffle.bit_generator.state = state["shuffle"]
 
-    def load_weights(self, state: dict[str, Any]) -> None:
-        """Takes over only the networks of another learner's state."""
+    def take_over(self, networks: Mapping[str, Any]) -> list[str]:
+        """Takes the weights of another learner's networks where name and shape fit; says in words what it did.
+
+        Args:
+            networks: the entry `networks` of another learner's `state`; empty if it has none for this behavior.
+
+        Raises:
+            CheckpointError: there are networks, but nothing in them fits.
+        """
+        if not networks:
+            return ["starts fresh; the other run does not have it"]
+        lines, taken = [], 0
         for index, module in enumerate(self._modules()):
-            load_module_state(module, state["networks"][str(index)], where=self.name)
+            loaded, left = load_what_fits(module, networks.get(str(index), {}))
+            taken += len(loaded)
+            role = type(module).__name__
+            lines.append(f"{role}: took over {len(loaded)} of {len(loaded) + len(left)} arrays")
+            lines += [f"{role}: {line}" for line in left]
+        if taken == 0:
+            raise CheckpointError(
+                "nothing in the other run's networks fits",
+                where=self.name,
+                cure="start without --initialize-from, or with the network_settings of that run",
+            )
+        return lines
 
     def close(self) -> None:
         """As `Learner.close`."""

@@ -1,4 +1,4 @@
-"""An optimizer's state as arrays, and back."""
+"""The states of networks and optimizers as arrays, and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from sparring.errors import CheckpointError
 
-__all__ = ["load_module_state", "load_optimizer_state", "module_state", "optimizer_state"]
+__all__ = ["load_module_state", "load_optimizer_state", "load_what_fits", "module_state", "optimizer_state"]
 
 
 def module_state(module: torch.nn.Module) -> dict[str, Any]:
@@ -35,6 +35,26 @@ def load_module_state(module: torch.nn.Module, state: dict[str, Any], *, where: 
             cure="resume with the settings the run was made with, or start a new run with --initialize-from",
         )
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in state.items()})
+
+
+def load_what_fits(module: torch.nn.Module, state: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Loads the arrays whose name and shape fit.
+
+    Returns:
+        The names that were loaded, and a line for each of the module's that stay as they are.
+    """
+    fitting, left = {}, []
+    for name, tensor in module.state_dict().items():
+        if name not in state:
+            left.append(f"{name} is new")
+        elif np.shape(state[name]) != tuple(tensor.shape):
+            left.append(
+                f"{name} is new because of its shape: {np.shape(state[name])} there, {tuple(tensor.shape)} here"
+            )
+        else:
+            fitting[name] = torch.from_numpy(np.array(state[name]))
+    module.load_state_dict(fitting, strict=False)
+    return list(fitting), left
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:

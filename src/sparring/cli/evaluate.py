@@ -1,0 +1,68 @@
+"""`sparring evaluate` and `sparring export`: what can be done with a run that exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+__all__ = ["evaluate", "export"]
+
+
+@click.command(short_help="Repeat the table of results of a run.")
+@click.argument("run")
+@click.option("--results-dir", default="results", show_default=True, help="Folder of all runs.")
+@click.option("--from", "checkpoint", metavar="STEP|best", help="Evaluate this checkpoint.  [default: the newest]")
+@click.option("--matches", type=click.IntRange(min=1), help="Matches a row.")
+def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int | None) -> None:
+    """Play the policies of RUN, a run's name or folder, against random play and against their earlier selves."""
+    from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - keeps `--help` free of torch
+    from sparring.cli.settings_options import stored_settings  # noqa: PLC0415
+    from sparring.cli.train import checkpoint_choice  # noqa: PLC0415
+    from sparring.training.session import evaluate_run  # noqa: PLC0415
+
+    results_dir, run = _place(run, results_dir)
+    sets = () if matches is None else (f"evaluation.matches={matches}",)
+    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
+    console = Console()
+    with TrainingDisplay(console) as display:
+        report = evaluate_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
+    print_report(console, report)
+
+
+@click.command(short_help="Write the models of a run.")
+@click.argument("run")
+@click.option("--results-dir", default="results", show_default=True, help="Folder of all runs.")
+@click.option("--from", "checkpoint", metavar="STEP|best", help="Export this checkpoint.  [default: the newest]")
+@click.option(
+    "--opset", type=click.IntRange(9, 20), default=9, show_default=True, help="9 loads in every Unity version."
+)
+def export(*, run: str, results_dir: str, checkpoint: str | None, opset: int) -> None:
+    """Write the models of RUN, a run's name or folder, from a checkpoint, and prove them against the policies."""
+    from sparring.cli.display import TrainingDisplay  # noqa: PLC0415 - keeps `--help` free of torch
+    from sparring.cli.settings_options import stored_settings  # noqa: PLC0415
+    from sparring.cli.train import checkpoint_choice  # noqa: PLC0415
+    from sparring.training.session import export_run  # noqa: PLC0415
+
+    results_dir, run = _place(run, results_dir)
+    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=(), max_steps=None)
+    console = Console()
+    with TrainingDisplay(console) as display:
+        report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint), opset=opset)
+    for model in report.models:
+        console.print(Text(f"model: {model}"), soft_wrap=True)
+
+
+def _place(run: str, results_dir: str) -> tuple[str, str]:
+    """Results folder and run id; RUN may also be the path of a run's folder."""
+    path = Path(run)
+    if path.is_dir() and not (Path(results_dir) / run).is_dir():
+        return str(path.resolve().parent), path.resolve().name
+    return results_dir, run
+
+
+def _place_of(results_dir: str, run: str) -> dict[str, object]:
+    """A run is found where it lies, even if it was moved or renamed since it was trained."""
+    return {"checkpoint_settings": {"results_dir": results_dir, "run_id": run}}

@@ -1,0 +1,270 @@
+"""Starting and ending a run: from settings to a report, the one function the command line calls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from sparring.environments import Environment
+from sparring.errors import CheckpointError, SettingsError
+from sparring.networks.policy import Policy
+from sparring.runs import CheckpointChoice, LoadedCheckpoint, RunFolder, StartMode
+from sparring.settings import RunSettings
+from sparring.settings.writing import settings_text
+from sparring.statistics import Statistics
+from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
+from sparring.training.evaluation import Contestants, EvaluationRow, duel
+from sparring.training.progress import Observer
+from sparring.training.run import TrainingRun
+from sparring.training.seeds import SeedStreams, draw_seed
+from sparring.worlds import create_world
+
+__all__ = ["RatingLine", "RunReport", "evaluate_run", "export_run", "run_training"]
+
+_log = logging.getLogger(__name__)
+
+_EVALUATION_ARENAS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class RatingLine:
+    """The rating of a behavior's learner or of one of its snapshots."""
+
+    player: str
+    value: float
+    uncertainty: float
+    games: int
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What a run came to."""
+
+    folder: Path
+    was_interrupted: bool = False
+    steps: int = 0
+    ratings: list[RatingLine] = field(default_factory=list)
+    rows: list[EvaluationRow] = field(default_factory=list)
+    models: list[Path] = field(default_factory=list)
+
+
+def run_training(
+    settings: RunSettings,
+    *,
+    observer: Observer,
+    should_stop: Callable[[], bool] = lambda: False,
+    resume_from: CheckpointChoice = "newest",
+) -> RunReport:
+    """Trains as the settings say: a new run, one that is resumed, or one started anew.
+
+    Args:
+        settings: complete; a seed of -1 is drawn and written down.
+        observer: who watches.
+        should_stop: asked at every step; True saves, exports and leaves.
+        resume_from: which checkpoint a resumed run goes on from.
+
+    Raises:
+        SparringError: a mistake of the user's; nothing was started.
+        NonFiniteError: something became NaN or infinite; the state before it is on disk.
+    """
+    start = settings.checkpoint_settings
+    mode: StartMode = "resume" if start.resume else "force" if start.force else "new"
+    device, why = choose_device(settings.torch_settings.device)
+    threads = arithmetic_threads(settings.torch_settings.threads)
+    if settings.env_settings.seed < 0:
+        seeded = settings.env_settings.model_copy(update={"seed": draw_seed()})
+        settings = settings.model_copy(update={"env_settings": seeded})
+    weights = _weights_to_start_from(settings) if start.initialize_from and mode != "resume" else {}
+    with ExitStack() as stack:
+        folder = stack.enter_context(RunFolder.open(start.results_dir, start.run_id, mode))
+        for notice in folder.notices:
+            observer.on_message(notice)
+        checkpoint = folder.checkpoints().load(resume_from) if mode == "resume" else None
+        folder.write_configuration(settings_text(settings))
+        environment = stack.enter_context(_world(settings, num_arenas=settings.env_settings.num_areas))
+        state = None if checkpoint is None else checkpoint.state["statistics"]
+        statistics = stack.enter_context(Statistics.open(folder.path, settings.writers, state=state))
+        stack.enter_context(one_network_threads(threads))
+        observer.on_message(f"device {device}: {why}; {threads} thread{'s' if threads > 1 else ''}")
+        run = TrainingRun(
+            settings,
+            folder=folder,
+            environment=environment,
+            statistics=statistics,
+            observer=observer,
+            device=device,
+            threads=threads,
+            initial_weights=weights,
+        )
+        stack.callback(run.close)
+        if checkpoint is not None:
+            _resume(run, checkpoint, observer)
+        report = RunReport(folder.path)
+        report.was_interrupted = run.train(should_stop=should_stop)
+        report.models = run.finish()
+        report.steps = run.total_steps
+        report.ratings = _rating_lines(run)
+        if not report.was_interrupted:
+            report.rows = list(_table(run, settings, observer, should_stop))
+    return report
+
+
+def _world(settings: RunSettings, *, num_arenas: int, seed_name: str = "environment") -> Environment:
+    plan = settings.env_settings
+    if plan.world is None:
+        raise SettingsError("no game is named", where="env_settings.world", cure="name a world; see `sparring worlds`")
+    seed = SeedStreams(plan.seed).number(seed_name)
+    return create_world(plan.world, num_arenas=num_arenas, seed=seed, threads=plan.num_threads)
+
+
+def _resume(run: TrainingRun, checkpoint: LoadedCheckpoint, observer: Observer) -> None:
+    run.restore(checkpoint.state)
+    observer.on_message(f"resumed from {checkpoint.path} at step {checkpoint.step:,}")
+    if run.collector.is_finished:
+        observer.on_message(
+            "the run has learned max_steps already; raise it with --max-steps to train further "
+            "(models and the table are written anew)"
+        )
+
+
+def _weights_to_start_from(settings: RunSettings) -> Mapping[str, Any]:
+    """The networks of the run named by initialize_from, by behavior."""
+    start = settings.checkpoint_settings
+    assert start.initialize_from is not None, "asked only when there is a run to start from"
+    source = RunFolder.existing(start.results_dir, start.initialize_from)
+    state = source.checkpoints().newest().state
+    return {name: behavior["learner"]["networks"] for name, behavior in state["collector"]["behaviors"].items()}
+
+
+def _rating_lines(run: TrainingRun) -> list[RatingLine]:
+    lineup = run.collector.lineup
+    players = [
+        player for name, pool in lineup.pools.items() for player in (name, *(held.player for held in pool.window))
+    ]
+    rated = [(player, lineup.ratings[player]) for player in players if player in lineup.ratings]
+    return [RatingLine(player, entry.value, entry.uncertainty, entry.games) for player, entry in rated]
+
+
+# -- the table of results ----------------------------------------------------------------------------------------
+
+
+def _table(
+    run: TrainingRun, settings: RunSettings, observer: Observer, should_stop: Callable[[], bool]
+) -> Iterator[EvaluationRow]:
+    """Final policies against random, against their first snapshot and against that of a third of the way."""
+    matches = settings.evaluation.matches
+    if matches == 0 or len({behavior.team for own in run.behaviors.values() for behavior in own.tables}) < 2:
+        return
+    final: Contestants = {name: training.policy.frozen_copy() for name, training in run.behaviors.items()}
+    nobody: Contestants = dict.fromkeys(final)
+    opponents: list[tuple[str, Contestants]] = [("random", nobody)]
+    for index in range(2):
+        earlier = _milestone(run, index)
+        if earlier is not None:
+            opponents.append(earlier)
+    seeds = SeedStreams(settings.env_settings.seed)
+    generator = torch.Generator().manual_seed(seeds.number("evaluation actions"))
+    rng = seeds.generator("evaluation")
+    rule = run.collector.lineup.book.rule
+    duels = [("final", final, name, theirs) for name, theirs in opponents]
+    duels.insert(1, ("random", nobody, "random", nobody))
+    with _world(settings, num_arenas=min(_EVALUATION_ARENAS, matches), seed_name="evaluation world") as environment:
+        environment.set_parameters(settings.environment_parameters)
+        for our_name, ours, their_name, theirs in duels:
+            for row in duel(
+                environment,
+                ours,
+                theirs,
+                names=(our_name, their_name),
+                matches=matches,
+                generator=generator,
+                rng=rng,
+                rule=rule,
+                should_stop=should_stop,
+            ):
+                observer.on_evaluation(row)
+                yield row
+
+
+def _milestone(run: TrainingRun, index: int) -> tuple[str, Contestants] | None:
+    """The policies at the start (0) or after a third of the steps (1), if all behaviors have got that far."""
+    policies: dict[str, Policy | None] = {}
+    steps = []
+    for name, training in run.behaviors.items():
+        reached = sorted(training.milestones)
+        if len(reached) <= index or reached[index] == training.steps:
+            return None
+        steps.append(reached[index])
+        policies[name] = training.policy.with_state(training.milestones[reached[index]])
+    label = "first snapshot" if index == 0 else f"snapshot of step {max(steps):,}"
+    return label, policies
+
+
+# -- commands on a run that exists ---------------------------------------------------------------------------------
+
+
+def evaluate_run(
+    settings: RunSettings,
+    *,
+    observer: Observer,
+    checkpoint: CheckpointChoice = "newest",
+    should_stop: Callable[[], bool] = lambda: False,
+) -> RunReport:
+    """Repeats the table of a run from one of its checkpoints; changes nothing in its folder."""
+    with ExitStack() as stack:
+        run, folder = _reopened(settings, stack, observer, checkpoint)
+        report = RunReport(folder.path, steps=run.total_steps, ratings=_rating_lines(run))
+        report.rows = list(_table(run, settings, observer, should_stop))
+    return report
+
+
+def export_run(
+    settings: RunSettings, *, observer: Observer, checkpoint: CheckpointChoice = "newest", opset: int = 9
+) -> RunReport:
+    """Writes the models of a run from one of its checkpoints.
+
+    Raises:
+        SettingsError: the packages that write models are missing.
+    """
+    with ExitStack() as stack:
+        run, folder = _reopened(settings, stack, observer, checkpoint, opset=opset)
+        report = RunReport(folder.path, steps=run.total_steps)
+        report.models = run.export_final()
+    return report
+
+
+def _reopened(
+    settings: RunSettings, stack: ExitStack, observer: Observer, checkpoint: CheckpointChoice, *, opset: int = 9
+) -> tuple[TrainingRun, RunFolder]:
+    """A run as it was at a checkpoint, on the CPU, with nobody writing statistics."""
+    start = settings.checkpoint_settings
+    folder = RunFolder.existing(start.results_dir, start.run_id)
+    loaded = folder.checkpoints().load(checkpoint)
+    environment = stack.enter_context(_world(settings, num_arenas=settings.env_settings.num_areas))
+    statistics = stack.enter_context(Statistics({}))
+    threads = arithmetic_threads(settings.torch_settings.threads)
+    stack.enter_context(one_network_threads(threads))
+    run = TrainingRun(
+        settings,
+        folder=folder,
+        environment=environment,
+        statistics=statistics,
+        observer=observer,
+        device=torch.device("cpu"),
+        threads=1,
+        opset=opset,
+    )
+    stack.callback(run.close)
+    try:
+        run.restore(loaded.state)
+    except KeyError as error:
+        raise CheckpointError(
+            "the checkpoint lacks a part", where=str(loaded.path), found=f"no {error.args[0]!r}"
+        ) from None
+    return run, folder
