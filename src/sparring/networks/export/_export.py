@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def export_policy(
         observations: steps to compare on; see `verify_export`. None makes some up.
         masks: see `verify_export`.
         expected_hash: hash of the learner's weights; None to leave that check out.
-        tolerance: largest difference allowed.
+        tolerance: largest difference allowed; see `TOLERANCE`.
 
     Raises:
         ExportError: the packages are missing, the file cannot be written, it differs from the actor, or the actor's
@@ -96,7 +97,8 @@ def export_policy(
     except OSError as error:
         raise ExportError("the exported file cannot be written", where=str(path), found=str(error)) from error
     finally:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
     return report
 
 

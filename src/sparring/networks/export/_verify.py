@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from sparring.errors import ExportError, Finding
 from sparring.networks._actor import Actor
-from sparring.networks._distributions import ActionDistribution, scaled_for_environment
+from sparring.networks._distributions import MASKED_LOGIT, ActionDistribution, scaled_for_environment
 from sparring.networks._entities import entity_gaps
 from sparring.networks._hash import weights_hash
+from sparring.networks._heads import ActionParameters
 from sparring.specs import ActionSpec
 
 from ._model import OLDEST_OPSET
@@ -30,7 +31,13 @@ Observations = Sequence[Sequence[NDArray[np.float32]]]
 Masks = Sequence[NDArray[np.bool_] | None]
 
 TOLERANCE = 1e-5
-"""Largest difference allowed, absolute up to 1 and relative above."""
+"""Largest difference allowed, absolute for ordinary rows and relative for rows of large numbers.
+
+Both sides compute in float32 in an order of their own, so their last digits differ in proportion to the numbers on the
+way. A row is large by the factor that its inputs exceed 10 or its means and logits exceed 1.
+"""
+_ORDINARY_INPUT = 10.0
+_ORDINARY = np.ones(1)
 _FAINT = -60.0
 """Log-probabilities below this are compared as if they were this: the file knows no smaller chance than 1e-37."""
 
@@ -42,7 +49,8 @@ class ExportReport:
     Attributes:
         path: the file.
         weights_hash: hash of the actor it was compared with.
-        max_difference: largest difference of each compared output; `sampled_*` were compared with fixed noise.
+        max_difference: largest difference of each compared output, divided by how large its row is (see `TOLERANCE`);
+            `sampled_*` were compared with fixed noise.
         rows: how many rows were compared.
         notices: what the person should know, though the file is right.
     """
@@ -79,7 +87,7 @@ def verify_export(
         observations: consecutive steps, each one array `[N, *sensor shape]` a sensor; real ones prove most. The memory
             starts as zeros and is carried from step to step on each side by itself.
         masks: for each step bool `[N, sum of branch sizes]`, True where a choice is not available, or None.
-        tolerance: largest difference allowed, absolute up to 1 and relative above.
+        tolerance: largest difference allowed; see `TOLERANCE`.
 
     Raises:
         ExportError: an output differs, is not finite, or a masked choice was drawn; names the output, the difference
@@ -137,6 +145,16 @@ def _refuse_other_ports(path: Path, actor: Actor, session: Session) -> None:
             )
 
 
+def _scale_of(actor: Actor, inputs: Sequence[torch.Tensor], parameters: ActionParameters) -> Array:
+    """How large each row is, float64 `[N, 1]`, at least 1; vectors count as they are after normalizing."""
+    seen = list(inputs)
+    if actor.normalizer is not None:
+        seen[0] = actor.normalizer.forward(seen[0])
+    parts = [column.flatten(1).abs().amax(1) / _ORDINARY_INPUT for column in seen]
+    parts.extend(part.abs().amax(1) for part in (parameters.mean, parameters.logits) if part is not None)
+    return torch.stack(parts).amax(0).clamp_min(1.0).double().unsqueeze(1).numpy()
+
+
 class _Comparison:
     """Both sides of the comparison, each with its memory, and the differences so far."""
 
@@ -152,6 +170,7 @@ class _Comparison:
         self._noise = np.random.default_rng(1)
         self._ours: torch.Tensor | None = None
         self._theirs: Array | None = None
+        self._scale: Array = _ORDINARY
 
     def step(self, step: int, obs: Sequence[NDArray[np.float32]], mask: NDArray[np.bool_] | None) -> None:
         """Compares one batch and carries the memories on."""
@@ -164,6 +183,7 @@ class _Comparison:
             parameters, self._ours = self.actor.forward(inputs, memory)
             blocked = None if mask is None else torch.tensor(mask)
             expected = ActionDistribution(parameters, self.actions, blocked, squash=self.actor.squash)
+            self._scale = _scale_of(self.actor, inputs, parameters)
             found = self.plain.run(feeds)
             probed = self.probe.run({**feeds, NOISE: noise} if self.actions.continuous_size else feeds)
             if self.rows == 0:
@@ -174,7 +194,7 @@ class _Comparison:
                 self._compare_discrete(step, expected, found, probed)
         if self._ours is not None:
             self._theirs = found["recurrent_out"]
-            self._compare("recurrent_out", step, self._theirs[:, 0], self._ours.numpy())
+            self._compare("recurrent_out", step, self._theirs[:, 0], self._ours.numpy(), self._scale)
         self.rows += rows
 
     def _feeds(self, obs: Sequence[NDArray[np.float32]], mask: NDArray[np.bool_] | None) -> dict[str, Array]:
@@ -212,8 +232,8 @@ class _Comparison:
         greedy = scaled_for_environment(expected.most_likely()[0], squash)
         sampled = scaled_for_environment(expected.with_noise(noise), squash)
         name = "deterministic_continuous_actions"
-        self._compare(name, step, found[name], greedy.numpy())
-        self._compare("sampled_continuous_actions", step, probed["continuous_actions"], sampled.numpy())
+        self._compare(name, step, found[name], greedy.numpy(), self._scale)
+        self._compare("sampled_continuous_actions", step, probed["continuous_actions"], sampled.numpy(), self._scale)
         drawn = found["continuous_actions"]
         if not (np.abs(drawn) <= 1.0).all():
             row = int(np.argmax(~(np.abs(drawn) <= 1.0).all(axis=1)))
@@ -228,14 +248,17 @@ class _Comparison:
         name = "deterministic_discrete_actions"
         # Two choices may be equally likely but for the last digit; what counts is how much less likely the other is.
         ours, theirs = self._log_probs_of(log_probs, greedy), self._log_probs_of(log_probs, found[name])
-        self._compare(name, step, theirs, ours)
+        self._compare(name, step, theirs, ours, self._scale)
         laid_open = [probed[f"{DRAW_INPUTS}{branch}"] for branch in range(self.actions.discrete_size)]
         joined = np.concatenate(laid_open, axis=1)
-        self._compare("sampled_discrete_actions", step, np.maximum(joined, _FAINT), np.maximum(log_probs, _FAINT))
+        faint, ours = np.maximum(joined, _FAINT), np.maximum(log_probs, _FAINT)
+        self._compare("sampled_discrete_actions", step, faint, ours, self._scale)
         drawn = self._log_probs_of(log_probs, found["discrete_actions"])
-        impossible = np.exp(drawn) == 0.0
-        if impossible.any() or (np.exp(joined)[np.exp(log_probs) == 0.0] != 0.0).any():
-            row = int(np.argmax(impossible.any(axis=1)))
+        # Barred on our side, but drawn, or given any chance at all, on the file's.
+        barred = log_probs < 0.5 * MASKED_LOGIT
+        leaks = (barred & (np.exp(joined) > 0.0)).any(axis=1) | (drawn < 0.5 * MASKED_LOGIT).any(axis=1)
+        if leaks.any():
+            row = int(np.argmax(leaks))
             found_there = f"a choice that is not available, in row {row} of step {step}"
             raise self._error("discrete_actions", found_there, "a chance of exactly 0 for it")
         self._count_draws(step, log_probs, probed["discrete_actions"])
@@ -262,8 +285,9 @@ class _Comparison:
                 raise self._error("discrete_actions", found, f"about {likely[choice]:.0f} times")
             start += size
 
-    def _compare(self, name: str, step: int, found: Array, expected: Array) -> None:
-        difference = np.abs(found.astype(np.float64) - expected) / np.maximum(1.0, np.abs(expected))
+    def _compare(self, name: str, step: int, found: Array, expected: Array, scale: Array = _ORDINARY) -> None:
+        """Notes the difference, and refuses it if it is too large; `scale` `[N, 1]` is how large each row is."""
+        difference = np.abs(found.astype(np.float64) - expected) / np.maximum(scale, np.abs(expected))
         difference = np.where(np.isfinite(difference), difference, np.inf)
         worst = float(difference.max(initial=0.0))
         self.max_difference[name] = max(worst, self.max_difference.get(name, 0.0))
