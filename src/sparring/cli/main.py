@@ -54,9 +54,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = sparring.main(arguments, prog_name="sparring", standalone_mode=False)
+        # Not click's own `main`: it answers a closed pipe with exit code 1.
+        with sparring.make_context("sparring", words) as context:
+            sparring.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as left:
+        return left.exit_code
     except SparringError as error:
         print_error(error)
         return _MISTAKE
@@ -72,8 +77,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise
         # Whoever read our output has had enough (`sparring worlds | head -1`); Python would complain at exit too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def _broken_installation(error: ImportError) -> int:

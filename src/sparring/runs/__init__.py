@@ -3,6 +3,7 @@
 from sparring.runs.checkpoint_file import CheckpointLabel, read_checkpoint, read_label, write_checkpoint
 from sparring.runs.checkpoint_store import CheckpointChoice, CheckpointStore, LoadedCheckpoint
 from sparring.runs.configuration import configuration_text
+from sparring.runs.installation import installation
 from sparring.runs.run_folder import RunFolder, StartMode, run_ids
 from sparring.runs.training_status import BehaviorStatus, ExportedModel
 
@@ -16,6 +17,7 @@ __all__ = [
     "RunFolder",
     "StartMode",
     "configuration_text",
+    "installation",
     "read_checkpoint",
     "read_label",
     "run_ids",
