@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -42,16 +43,18 @@ def goal_image(channels: int, height: int, width: int) -> ObservationSpec:
     return ObservationSpec(image.shape, image.dimension_property, ObservationType.GOAL_SIGNAL)
 
 
-def settings(*, memory_size: int | None = None, **values) -> NetworkSettings:
+def settings(*, memory_size: int | None = None, **values: Any) -> NetworkSettings:
     memory = None if memory_size is None else MemorySettings(memory_size=memory_size)
     return NetworkSettings(**{"hidden_units": 16, "memory": memory, **values})
 
 
-def actor(spec: BehaviorSpec, *, seed: int = 0, squash: bool = False, **values) -> Actor:
+def actor(spec: BehaviorSpec, *, seed: int = 0, squash: bool = False, **values: Any) -> Any:
+    """An actor; untyped because tests look into parts that only some actors have."""
     return Actor(spec, settings(**values), generator=generator(seed), squash=squash)
 
 
-def critic(spec: BehaviorSpec, *, signals: Sequence[str] = ("extrinsic",), seed: int = 0, **values) -> Critic:
+def critic(spec: BehaviorSpec, *, signals: Sequence[str] = ("extrinsic",), seed: int = 0, **values: Any) -> Any:
+    """A critic; untyped as `actor` is."""
     return Critic(spec, settings(**values), signals=signals, generator=generator(seed))
 
 

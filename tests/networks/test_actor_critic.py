@@ -1,6 +1,7 @@
 """Actor, critic and the two with one body: shapes, sharing, and the state they save."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -36,7 +37,7 @@ def test_parameters_have_the_parts_of_the_spec(actions, shapes):
     assert tuple(None if part is None else tuple(part.shape) for part in parameters) == shapes
 
 
-def shared(**values):
+def shared(**values: Any) -> Any:
     return SharedActorCritic(VECTOR, settings(**values), signals=SIGNALS, generator=generator())
 
 

@@ -1,6 +1,7 @@
 """Lists of entities against a slow reference, absent rows, and the notice about gaps."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,23 +14,23 @@ from sparring.specs import ObservationSpec
 SPEC = behavior(ObservationSpec.entities(5, 3, name="foes"), ObservationSpec.vector(2))
 
 
-def encoder_of(spec=SPEC):
-    return actor(spec).body.entities
+def encoder_of() -> Any:
+    return actor(SPEC).body.entities
 
 
-def silu(x):
+def silu(x: Any) -> Any:
     return x / (1.0 + np.exp(-x))
 
 
-def dense(layer, x):
+def dense(layer: Any, x: Any) -> Any:
     return x @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()
 
 
-def normed(x):
+def normed(x: Any) -> Any:
     return (x - x.mean()) / math.sqrt(x.var() + 1e-5)
 
 
-def slow_encoding(encoder, entities, seen):
+def slow_encoding(encoder: Any, entities: Any, seen: Any) -> Any:
     """One agent's encoding, entity by entity and head by head; absent entities are left out altogether."""
     own = silu(dense(encoder.self_embedding, seen))
     present = [entity for entity in entities if (entity**2).sum() >= 0.01]

@@ -1,5 +1,7 @@
 """Goal conditioning: the last layer against a slow reference, and when there is none."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from tests.networks.builders import actor, behavior, goal, goal_image, tensors
@@ -9,11 +11,11 @@ from sparring.specs import ObservationSpec
 SPEC = behavior(ObservationSpec.vector(3), goal(2))
 
 
-def dense(layer, x):
+def dense(layer: Any, x: Any) -> Any:
     return x @ layer.weight.detach().double().numpy().T + layer.bias.detach().double().numpy()
 
 
-def silu(x):
+def silu(x: Any) -> Any:
     return x / (1.0 + np.exp(-x))
 
 

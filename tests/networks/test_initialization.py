@@ -14,8 +14,8 @@ EVERYTHING = behavior(
 )
 
 
-def spread(tensor):
-    return tensor.std().item()
+def spread(tensor: torch.Tensor) -> float:
+    return float(tensor.detach().std())
 
 
 def test_layers_of_the_body_are_kaiming_normal_with_bias_zero():

@@ -1,5 +1,7 @@
 """The LSTM: step form and sequence form, its state, and a slow reference."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -41,7 +43,7 @@ def test_state_is_hidden_then_cell_and_follows_the_textbook():
     rng = np.random.default_rng(0)
     x, state = rng.normal(size=(2, 16)), rng.normal(size=(2, 12))
 
-    def sigmoid(values):
+    def sigmoid(values: Any) -> Any:
         return 1.0 / (1.0 + np.exp(-values))
 
     hidden, cell = state[:, :6], state[:, 6:]

@@ -13,7 +13,7 @@ from sparring.specs import ObservationSpec
 SPEC = behavior(ObservationSpec.vector(3))
 
 
-def block(monkeypatch, package):
+def block(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

@@ -3,29 +3,33 @@
 The inputs are those of case export-01: 64 each, at the default opset and the two newer ones.
 """
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import onnxruntime
 import pytest
 import torch
 from tests.networks.builders import HYBRID, actor, behavior, generator, goal, goal_image
 
-from sparring.networks import ActionDistribution, ObservationLayout, scaled_for_environment
-from sparring.networks.export import export_policy, policy_bytes, verify_export
+from sparring.networks import ActionDistribution, Actor, ObservationLayout, scaled_for_environment
+from sparring.networks.export import ExportReport, export_policy, policy_bytes, verify_export
 from sparring.specs import ActionSpec, ObservationSpec
 
+Obs = list[Any]
 ROWS = 64
 TOLERANCE = 1e-5
 OPSETS = pytest.mark.parametrize("opset", [9, 15, 18])
 
 
-def session_of(network, opset):
+def session_of(network: Actor, opset: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     model = policy_bytes(network, opset=opset)
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run(session, obs, *, mask=None, memory=None):
+def run(session: onnxruntime.InferenceSession, obs: Obs, *, mask: Any = None, memory: Any = None) -> dict[str, Any]:
     feeds = {f"obs_{index}": sensor for index, sensor in enumerate(obs)}
     names = {port.name for port in session.get_inputs()}
     if "action_masks" in names:
@@ -35,7 +39,9 @@ def run(session, obs, *, mask=None, memory=None):
     return dict(zip([port.name for port in session.get_outputs()], session.run(None, feeds), strict=True))
 
 
-def act(network, obs, *, mask=None, memory=None):
+def act(
+    network: Actor, obs: Obs, *, mask: Any = None, memory: Any = None
+) -> tuple[ActionDistribution, torch.Tensor | None]:
     """The in-process side: the distribution and the memory afterwards."""
     inputs = [torch.tensor(column) for column in ObservationLayout(network.spec).inputs(obs)]
     with torch.inference_mode():
@@ -44,7 +50,7 @@ def act(network, obs, *, mask=None, memory=None):
         return ActionDistribution(parameters, network.spec.action_spec, blocked, squash=network.squash), after
 
 
-def assert_same(network, opset, obs, mask=None):
+def assert_same(network: Actor, opset: int, obs: Obs, mask: Any = None) -> None:
     distribution, _ = act(network, obs, mask=mask)
     found = run(session_of(network, opset), obs, mask=mask)
     continuous, discrete = distribution.most_likely()
@@ -57,7 +63,7 @@ def assert_same(network, opset, obs, mask=None):
     assert (chances[np.arange(len(obs[0])), 3 + second] > 0.0).all()
 
 
-def assert_proven(network, opset, obs, masks, tmp_path):
+def assert_proven(network: Actor, opset: int, obs: Obs, masks: Any, tmp_path: Path) -> ExportReport:
     """The sampled side, with fixed noise, as `export_policy` proves it."""
     report = export_policy(network, tmp_path / "policy.onnx", opset=opset, observations=[obs], masks=[masks])
     assert {"sampled_continuous_actions", "sampled_discrete_actions"} <= set(report.max_difference)
@@ -66,7 +72,7 @@ def assert_proven(network, opset, obs, masks, tmp_path):
     return report
 
 
-def masks(seed=1):
+def masks(seed: int = 1) -> Any:
     drawn = np.random.default_rng(seed).random((ROWS, 7)) < 0.4
     drawn[0] = False
     drawn[1] = True  # nothing available anywhere
@@ -75,7 +81,7 @@ def masks(seed=1):
     return drawn
 
 
-def normals(*shape, seed=0):
+def normals(*shape: int, seed: int = 0) -> Any:
     return np.random.default_rng(seed).standard_normal((ROWS, *shape)).astype(np.float32)
 
 
@@ -149,6 +155,7 @@ def test_memory_over_fifty_steps(opset, tmp_path):
         found = run(session, obs, memory=theirs)
         assert found["memory_size"].tolist() == [128.0]
         assert found["recurrent_out"].shape == (ROWS, 1, 128)
+        assert after is not None
         ours, theirs = after.numpy(), found["recurrent_out"][:, 0]
         assert np.abs(ours - theirs).max() < TOLERANCE
         scaled = scaled_for_environment(distribution.most_likely()[0], squash=False).numpy()

@@ -1,5 +1,9 @@
 """The proof finds what is wrong: each test breaks a file in one way and reads what is said."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -8,13 +12,15 @@ from onnx import helper, numpy_helper
 from tests.networks.builders import actor, behavior, observations
 
 from sparring.errors import ExportError
-from sparring.networks.export import export_policy, policy_bytes, verify_export
+from sparring.networks import Actor
+from sparring.networks.export import ExportReport, export_policy, policy_bytes, verify_export
 from sparring.specs import ActionSpec, ObservationSpec
 
+Change = Callable[[Any], object]
 SPEC = behavior(ObservationSpec.vector(3))
 
 
-def broken(network, tmp_path, change):
+def broken(network: Actor, tmp_path: Path, change: Change) -> Path:
     """A file of the network after `change` of its model."""
     model = onnx.load_model_from_string(policy_bytes(network))
     change(model)
@@ -23,15 +29,15 @@ def broken(network, tmp_path, change):
     return path
 
 
-def scaled_weight(name, factor):
-    def change(model):
+def scaled_weight(name: str, factor: float) -> Change:
+    def change(model: Any) -> None:
         (weight,) = (weight for weight in model.graph.initializer if weight.name == name)
         weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight) * np.float32(factor), name))
 
     return change
 
 
-def proof_of(path, network, *, rows=16):
+def proof_of(path: Path, network: Actor, *, rows: int = 16) -> ExportReport:
     return verify_export(path, network, [observations(network.spec, rows)])
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -32,12 +33,12 @@ ACTORS = {
 KNOWN_OPERATIONS = {kind for model in GOLDEN for kind in model["op_types"]}
 
 
-def signature(model):
+def signature(model: Any) -> dict[str, Any]:
     """Ports in the form of the golden file; sizes that are not numbers become None."""
     weights = {weight.name: numpy_helper.to_array(weight) for weight in model.graph.initializer}
     makers = {output: node for node in model.graph.node for output in node.output}
 
-    def described(port):
+    def described(port: Any) -> dict[str, Any]:
         kind = port.type.tensor_type
         shape = [size.dim_value if size.HasField("dim_value") else None for size in kind.shape.dim]
         found = {"name": port.name, "type": onnx.TensorProto.DataType.Name(kind.elem_type), "shape": shape}
@@ -54,8 +55,8 @@ def signature(model):
     }
 
 
-def golden_signature(golden):
-    def described(port):
+def golden_signature(golden: Any) -> dict[str, Any]:
+    def described(port: Any) -> dict[str, Any]:
         return {**port, "shape": [size if isinstance(size, int) else None for size in port["shape"]]}
 
     return {kind: [described(port) for port in golden[kind]] for kind in ("inputs", "outputs")}
