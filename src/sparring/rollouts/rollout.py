@@ -90,6 +90,10 @@ class Rollout:
             self.blocked = np.zeros((self.capacity, self._action_spec.total_choices), np.bool_)
         if self.blocked is not None:
             self.blocked[start:stop] = False if blocked is None else blocked
+        # What is not known yet is zero, not what an earlier rollout left: equal histories give equal bits.
+        self.continuous[start:stop] = 0.0
+        self.discrete[start:stop] = 0
+        self.log_prob[start:stop] = 0.0
         self.reward[start:stop] = 0.0
         self.next_row[start:stop] = -1
         self.terminated[start:stop] = False

@@ -254,11 +254,16 @@ class TrainingRun:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def finish(self) -> list[Path]:
-        """Writes the last summaries, the last checkpoint and the models; gives the paths of the models."""
+        """Writes the last checkpoint, the last summaries and the models; gives the paths of the models.
+
+        The checkpoint comes first: a run that is resumed drops the summary of its unfinished window and goes on
+        with the window, as if it had never stopped.
+        """
+        self.save()
         for training in self.behaviors.values():
             if training.steps > self._marks.summary.get(training.name, 0):
                 self._write_summary(training)
-        self.save()
+        self._statistics.flush()
         return self._export(is_final=True)
 
     def export_final(self) -> list[Path]:

@@ -23,7 +23,7 @@ from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.progress import Observer
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
-from sparring.worlds import create_world
+from sparring.worlds.registry import CreateWorld, find_world
 
 __all__ = ["RatingLine", "RunReport", "evaluate_run", "export_run", "run_training"]
 
@@ -60,6 +60,7 @@ def run_training(
     observer: Observer,
     should_stop: Callable[[], bool] = lambda: False,
     resume_from: CheckpointChoice = "newest",
+    make_game: CreateWorld | None = None,
 ) -> RunReport:
     """Trains as the settings say: a new run, one that is resumed, or one started anew.
 
@@ -68,6 +69,7 @@ def run_training(
         observer: who watches.
         should_stop: asked at every step; True saves, exports and leaves.
         resume_from: which checkpoint a resumed run goes on from.
+        make_game: makes the game, for a game of one's own; without it the settings name a built-in world.
 
     Raises:
         SparringError: a mistake of the user's; nothing was started.
@@ -87,7 +89,7 @@ def run_training(
             observer.on_message(notice)
         checkpoint = folder.checkpoints().load(resume_from) if mode == "resume" else None
         folder.write_configuration(settings_text(settings))
-        environment = stack.enter_context(_world(settings, num_arenas=settings.env_settings.num_areas))
+        environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
         state = None if checkpoint is None else checkpoint.state["statistics"]
         statistics = stack.enter_context(Statistics.open(folder.path, settings.writers, state=state))
         stack.enter_context(one_network_threads(threads))
@@ -111,16 +113,20 @@ def run_training(
         report.steps = run.total_steps
         report.ratings = _rating_lines(run)
         if not report.was_interrupted:
-            report.rows = list(_table(run, settings, observer, should_stop))
+            report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
 
 
-def _world(settings: RunSettings, *, num_arenas: int, seed_name: str = "environment") -> Environment:
+def _game(
+    settings: RunSettings, make_game: CreateWorld | None, *, num_arenas: int, seed_name: str = "environment"
+) -> Environment:
     plan = settings.env_settings
-    if plan.world is None:
+    if make_game is None and plan.world is None:
         raise SettingsError("no game is named", where="env_settings.world", cure="name a world; see `sparring worlds`")
     seed = SeedStreams(plan.seed).number(seed_name)
-    return create_world(plan.world, num_arenas=num_arenas, seed=seed, threads=plan.num_threads)
+    create = find_world(plan.world).create if make_game is None and plan.world is not None else make_game
+    assert create is not None, "either the settings or the caller name a game"
+    return create(num_arenas=num_arenas, seed=seed, threads=plan.num_threads)
 
 
 def _resume(run: TrainingRun, checkpoint: LoadedCheckpoint, observer: Observer) -> None:
@@ -155,7 +161,11 @@ def _rating_lines(run: TrainingRun) -> list[RatingLine]:
 
 
 def _table(
-    run: TrainingRun, settings: RunSettings, observer: Observer, should_stop: Callable[[], bool]
+    run: TrainingRun,
+    settings: RunSettings,
+    observer: Observer,
+    should_stop: Callable[[], bool],
+    make_game: CreateWorld | None,
 ) -> Iterator[EvaluationRow]:
     """Final policies against random, against their first snapshot and against that of a third of the way."""
     matches = settings.evaluation.matches
@@ -174,7 +184,8 @@ def _table(
     rule = run.collector.lineup.book.rule
     duels = [("final", final, name, theirs) for name, theirs in opponents]
     duels.insert(1, ("random", nobody, "random", nobody))
-    with _world(settings, num_arenas=min(_EVALUATION_ARENAS, matches), seed_name="evaluation world") as environment:
+    arenas = min(_EVALUATION_ARENAS, matches)
+    with _game(settings, make_game, num_arenas=arenas, seed_name="evaluation world") as environment:
         environment.set_parameters(settings.environment_parameters)
         for our_name, ours, their_name, theirs in duels:
             for row in duel(
@@ -215,17 +226,23 @@ def evaluate_run(
     observer: Observer,
     checkpoint: CheckpointChoice = "newest",
     should_stop: Callable[[], bool] = lambda: False,
+    make_game: CreateWorld | None = None,
 ) -> RunReport:
     """Repeats the table of a run from one of its checkpoints; changes nothing in its folder."""
     with ExitStack() as stack:
-        run, folder = _reopened(settings, stack, observer, checkpoint)
+        run, folder = _reopened(settings, stack, observer, checkpoint, make_game)
         report = RunReport(folder.path, steps=run.total_steps, ratings=_rating_lines(run))
-        report.rows = list(_table(run, settings, observer, should_stop))
+        report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
 
 
 def export_run(
-    settings: RunSettings, *, observer: Observer, checkpoint: CheckpointChoice = "newest", opset: int = 9
+    settings: RunSettings,
+    *,
+    observer: Observer,
+    checkpoint: CheckpointChoice = "newest",
+    opset: int = 9,
+    make_game: CreateWorld | None = None,
 ) -> RunReport:
     """Writes the models of a run from one of its checkpoints.
 
@@ -233,20 +250,26 @@ def export_run(
         SettingsError: the packages that write models are missing.
     """
     with ExitStack() as stack:
-        run, folder = _reopened(settings, stack, observer, checkpoint, opset=opset)
+        run, folder = _reopened(settings, stack, observer, checkpoint, make_game, opset=opset)
         report = RunReport(folder.path, steps=run.total_steps)
         report.models = run.export_final()
     return report
 
 
 def _reopened(
-    settings: RunSettings, stack: ExitStack, observer: Observer, checkpoint: CheckpointChoice, *, opset: int = 9
+    settings: RunSettings,
+    stack: ExitStack,
+    observer: Observer,
+    checkpoint: CheckpointChoice,
+    make_game: CreateWorld | None,
+    *,
+    opset: int = 9,
 ) -> tuple[TrainingRun, RunFolder]:
     """A run as it was at a checkpoint, on the CPU, with nobody writing statistics."""
     start = settings.checkpoint_settings
     folder = RunFolder.existing(start.results_dir, start.run_id)
     loaded = folder.checkpoints().load(checkpoint)
-    environment = stack.enter_context(_world(settings, num_arenas=settings.env_settings.num_areas))
+    environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
     statistics = stack.enter_context(Statistics({}))
     threads = arithmetic_threads(settings.torch_settings.threads)
     stack.enter_context(one_network_threads(threads))
