@@ -6,13 +6,12 @@ these objects unchanged. Everything here is a frozen value; nothing imports torc
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from urllib.parse import parse_qs
-
-import numpy as np
 
 from sparring.errors import SpecError
 
@@ -25,6 +24,10 @@ __all__ = [
     "ObservationType",
 ]
 
+_TEAM = re.compile("[0-9]{1,10}")  # longer numbers are refused before they are read: a game may send anything
+_LARGEST_TEAM = 2**31 - 1
+_MOST_SHOWN = 40
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class BehaviorId:
@@ -35,19 +38,19 @@ class BehaviorId:
 
     @classmethod
     def parse(cls, text: str) -> BehaviorId:
-        """Reads `Name`, or `Name?team=N` with N a whole number of at least 0.
+        """Reads `Name`, or `Name?team=N` with N a whole number from 0 to 2³¹ - 1.
 
         Raises:
-            SpecError: the name is empty, or the team is negative or not a whole number.
+            SpecError: the name is empty, or the team is not such a number.
         """
         name, _, query = text.partition("?")
         team_text = parse_qs(query, keep_blank_values=True).get("team", ["0"])[-1]
         if not name:
             raise SpecError("a behavior has no name", found=repr(text), expected="Name or Name?team=N")
-        if not re.fullmatch(r"[0-9]+", team_text):
+        if not _TEAM.fullmatch(team_text) or int(team_text) > _LARGEST_TEAM:
             raise SpecError(
-                f"behavior {name!r} has a team that is not a whole number of at least 0",
-                found=team_text,
+                f"behavior {name!r} has a team that is not a whole number from 0 to {_LARGEST_TEAM}",
+                found=team_text if len(team_text) <= _MOST_SHOWN else team_text[:_MOST_SHOWN] + "…",
                 cure="number the teams of the game 0, 1, 2, …; gaps are fine, negative numbers are not",
             )
         return cls(name, int(team_text))
@@ -110,7 +113,7 @@ class ObservationSpec:
     @property
     def size(self) -> int:
         """How many numbers one agent's observation holds."""
-        return int(np.prod(self.shape))
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
