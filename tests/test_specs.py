@@ -18,7 +18,7 @@ from sparring.specs import (
     ObservationType,
 )
 
-names = st.text(st.characters(exclude_characters="?", exclude_categories=("Cs",)), min_size=1)
+names = st.text(st.characters(exclude_characters="?", codec="utf-8"), min_size=1)
 
 
 @given(name=names, team=st.integers(0, 2**31 - 1))

@@ -27,7 +27,7 @@ class AgentTable:
         length: int64 `[slots]`, decisions of the episode so far.
         row: int64 `[slots]`, the rollout's row of the agent's last decision, `NO_ROW` where none is recorded.
         segment: int64 `[slots]`, recorded decisions since the trajectory was last cut.
-        trajectory: int64 `[slots]`, number of the recorded trajectory, unique in the table's life.
+        trajectory: int64 `[slots]`, the rollout's number of the recorded trajectory.
         is_dropped: bool `[slots]`, the rest of the episode is not recorded.
     """
 
@@ -42,7 +42,6 @@ class AgentTable:
         self.segment = np.zeros(0, np.int64)
         self.trajectory = np.zeros(0, np.int64)
         self.is_dropped = np.zeros(0, np.bool_)
-        self.next_trajectory = 0
         self._seen_ids = np.zeros(0, np.int64)
         self._seen_slots = np.zeros(0, np.int64)
 
@@ -106,11 +105,10 @@ class AgentTable:
         self.is_open[slots] = False
         self.row[slots] = NO_ROW
 
-    def begin_trajectories(self, slots: NDArray[np.int64]) -> None:
-        """Numbers new recorded trajectories."""
+    def begin_trajectories(self, slots: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        """Begins new recorded trajectories, which the rollout has numbered."""
         self.segment[slots] = 0
-        self.trajectory[slots] = self.next_trajectory + np.arange(len(slots))
-        self.next_trajectory += len(slots)
+        self.trajectory[slots] = numbers
 
     def free_closed(self) -> None:
         """Frees the slots whose agents have gone."""
@@ -127,14 +125,12 @@ class AgentTable:
 
     def state(self) -> dict[str, Any]:
         """Copies of all columns."""
-        columns = {name: column.copy() for name, column in self._columns().items()}
-        return {"columns": columns, "next_trajectory": self.next_trajectory}
+        return {"columns": {name: column.copy() for name, column in self._columns().items()}}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Puts back what `state` gave."""
         for name in self._columns():
-            setattr(self, name, np.asarray(state["columns"][name]))
-        self.next_trajectory = int(state["next_trajectory"])
+            setattr(self, name, np.array(state["columns"][name]))
         self._seen_ids = np.zeros(0, np.int64)
         self._seen_slots = np.zeros(0, np.int64)
 

@@ -65,11 +65,18 @@ class Rollout:
         self.status = np.zeros(capacity, np.int8)
         self.size = 0
         self.num_complete = 0
+        self._next_trajectory = 0
 
     @property
     def capacity(self) -> int:
         """Rows there is room for; grows by itself."""
         return len(self.reward)
+
+    def begin_trajectories(self, count: int) -> NDArray[np.int64]:
+        """Numbers for new trajectories; no two trajectories of a rollout's life share one, whoever's they are."""
+        first = self._next_trajectory
+        self._next_trajectory += count
+        return np.arange(first, self._next_trajectory)
 
     def append(
         self,
@@ -170,11 +177,17 @@ class Rollout:
 
     def state(self) -> dict[str, Any]:
         """Copies of the rows in use."""
-        return {"size": self.size, "columns": {name: c[: self.size].copy() for name, c in self._columns().items()}}
+        return {
+            "size": self.size,
+            "next_trajectory": self._next_trajectory,
+            "columns": {name: column[: self.size].copy() for name, column in self._columns().items()},
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Puts back what `state` gave."""
         size = int(state["size"])
+        self._next_trajectory = int(state["next_trajectory"])
+        self.blocked = None
         if "blocked" in state["columns"]:
             self.blocked = np.zeros((self.capacity, self._action_spec.total_choices), np.bool_)
         if size > self.capacity:

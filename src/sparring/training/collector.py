@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +89,7 @@ class Collector:
         lineup: self-play.
         statistics, timers: where numbers go.
         generator: the stream of sampled actions.
+        second_thread: lets snapshots act beside the learner; results do not depend on it.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Collector:
         statistics: Statistics,
         timers: Timers,
         generator: torch.Generator,
+        second_thread: Executor | None = None,
     ) -> None:
         self.environment = environment
         self.lineup = lineup
@@ -111,6 +114,7 @@ class Collector:
         self._statistics = statistics
         self._timers = timers
         self._generator = generator
+        self._second_thread = second_thread
         self._ids: dict[str, BehaviorId] = {}
         self._noticed: set[str] = set()
         self._failure: NonFiniteError | None = None
@@ -355,6 +359,7 @@ class Collector:
                     lambda number, training=training: self._policy_of(training, number),  # type: ignore[misc]
                     self._generator,
                     deterministic=training.settings.network_settings.deterministic,
+                    second_thread=self._second_thread,
                 )
             for read, asked in zip(group, asking, strict=True):
                 self._record(read, asked)
@@ -371,26 +376,28 @@ class Collector:
             if self.lineup.schedule.learning_team is not None:
                 training.opponent_steps += len(read.slots)
             return
-        if asked.live is None or asked.live_rows is None:
+        rows = np.flatnonzero(asked.player == LIVE)
+        if len(rows) == 0:
             return
-        rows, slots = asked.live_rows, read.slots[asked.live_rows]
+        assert asked.output is not None, "everybody who asked was given an action"
+        chosen = asked.output
+        slots = read.slots[rows]
         kept = ~table.is_dropped[slots]
         new = kept & (table.row[slots] == NO_ROW)
         if new.any():
-            table.begin_trajectories(slots[new])
+            table.begin_trajectories(slots[new], training.rollout.begin_trajectories(int(new.sum())))
             table.row[slots[new]] = training.rollout.append(
                 [column[rows[new]] for column in read.inputs],
                 None if read.mask is None else read.mask[rows[new]],
                 table.trajectory[slots[new]],
             )
-        whole = slice(None) if kept.all() else kept
         training.rollout.set_actions(
-            table.row[slots[whole]],
-            continuous=asked.live.continuous[whole],
-            discrete=asked.live.discrete[whole],
-            log_prob=_present(asked.live.log_prob)[whole],
+            table.row[slots[kept]],
+            continuous=chosen.continuous[rows[kept]],
+            discrete=chosen.discrete[rows[kept]],
+            log_prob=_present(chosen.log_prob)[rows[kept]],
         )
-        entropy = _present(asked.live.entropy)
+        entropy = _present(chosen.entropy)[rows]
         training.recent_entropy = float(entropy.mean())
         self._statistics.add_many(training.name, "Policy/Entropy", entropy)
 
