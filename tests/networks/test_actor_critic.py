@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests.networks.builders import actor, behavior, critic, generator, settings, tensors
 
-from sparring.networks import SharedActorCritic
+from sparring.networks import ActionDistribution, SharedActorCritic
 from sparring.specs import ActionSpec, ObservationSpec
 
 SIGNALS = ("extrinsic", "curiosity")
@@ -35,6 +35,15 @@ def test_parameters_have_the_parts_of_the_spec(actions, shapes):
     spec = behavior(ObservationSpec.vector(4), actions=actions)
     parameters, _ = actor(spec)(tensors(spec, 5))
     assert tuple(None if part is None else tuple(part.shape) for part in parameters) == shapes
+
+
+def test_nobody_asking_for_an_action_is_an_empty_batch():
+    spec = behavior(ObservationSpec.vector(2), ObservationSpec.image(1, 20, 20), ObservationSpec.entities(3, 2))
+    parameters, memory = actor(spec, memory_size=8)(tensors(spec, 0))
+    distribution = ActionDistribution(parameters, spec.action_spec, torch.zeros(0, 7, dtype=torch.bool))
+    continuous, discrete = distribution.sample(generator())
+    assert (continuous.shape, discrete.shape, memory.shape) == ((0, 2), (0, 2), (0, 8))
+    assert distribution.log_prob(continuous, discrete).shape == (0,)
 
 
 def shared(**values: Any) -> Any:

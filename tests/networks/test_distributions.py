@@ -197,6 +197,15 @@ def test_a_masked_choice_is_never_drawn_even_when_its_logit_is_huge(branches):
     assert not (distribution.sample(generator())[1][:, 0] == 0).any()
 
 
+def test_the_most_extreme_noise_does_not_lift_a_masked_choice(monkeypatch):
+    # Some generators may return an exponential number of exactly 0, whose logarithm would outweigh any mask.
+    monkeypatch.setattr(torch.Tensor, "exponential_", lambda noise, **_: noise.zero_())
+    mask = torch.tensor([[True, False, False]])
+    parameters = ActionParameters(None, None, torch.zeros(1, 3))
+    _, drawn = ActionDistribution(parameters, ActionSpec.create_discrete((3,)), mask).sample(generator())
+    assert drawn.tolist() == [[1]]
+
+
 @pytest.mark.parametrize("branches", [(3, 3), (2, 4)])
 @pytest.mark.parametrize("scale", [1.0, 1e4])
 def test_gradients_are_finite_and_zero_for_masked_choices(branches, scale):

@@ -19,7 +19,7 @@ __all__ = ["CLIP", "Normalizer"]
 _STATISTICS = ("count", "mean", "squares")
 CLIP = 5.0
 _LEAST_DEVIATION = 1e-6
-_ROWS_AT_ONCE = 4096
+_ROWS_AT_ONCE = 256  # so that the float64 copies stay in the cache
 
 
 class Normalizer(nn.Module):
