@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.errors import SettingsError
+from sparring.errors import CheckpointError, SettingsError
 from sparring.networks.policy import Policy
-from sparring.selfplay.matches import UNSEATED, MatchBook
+from sparring.selfplay.matches import MatchBook
 from sparring.selfplay.matchmaking import LatestOrWindow, Matchmaker
 from sparring.selfplay.outcome import MatchResult
 from sparring.selfplay.ratings import RatingBook
@@ -126,7 +126,9 @@ class Lineup:
         ]
         events: list[LineupEvent] = []
         for result in results:
-            self._rate(result)
+            if result.scores is None or len(result.teams) < 2:
+                continue
+            self._rate(result, result.scores)
             self._clashes.append(not result.mirrored)
             if not self._has_warned and len(self._clashes) == _VIEWS_WATCHED and all(self._clashes):
                 self._has_warned = True
@@ -138,12 +140,10 @@ class Lineup:
             return behavior.name
         return self.pools[behavior.name][number].player
 
-    def _rate(self, result: MatchResult) -> None:
-        if result.scores is None or len(result.teams) < 2:
-            return
+    def _rate(self, result: MatchResult, scores: Sequence[float]) -> None:
         sides = [[player for seat, player in seats if seat.name in self.pools] for seats in result.seats]
         if all(sides):
-            self.ratings.record(sides, result.scores, k=self._k)
+            self.ratings.record(sides, scores, k=self._k)
 
     # -- the schedule ------------------------------------------------------------------------------------------
 
@@ -155,50 +155,44 @@ class Lineup:
             finished: whether a behavior's learner has reached its max_steps.
         """
         events: list[LineupEvent] = []
-        if self.schedule.begin():
-            events += self._draw(self.pools, live)
+        self.schedule.begin()
+        events += self._draw([seat for seat in self._seats(self.pools) if seat not in self._opponents], live)
         for name, pool in self.pools.items():
-            clock = self.schedule.clock(name)
-            plan = self._settings[name].self_play
-            assert plan is not None
+            clock, plan = self.schedule.clock(name), self._plan(name)
             if clock.save_is_due(plan):
-                clock.last_save += plan.save_steps
+                clock.mark_save(plan)
                 snapshot = pool.take(live[name], step=clock.learner_steps, origin="saved")
                 self.ratings.add(snapshot.player, self.ratings[name].value)
                 events.append(LineupEvent("saved", f"snapshot of step {snapshot.step:,}", name, snapshot))
         if self.schedule.turn_is_over(self._settings, finished):
             events += self._pass_turn(live, finished)
-        due = [name for name in self.pools if self._swap_is_due(name)]
-        events += self._draw(due, live)
+        for name in self.pools:
+            clock, plan = self.schedule.clock(name), self._plan(name)
+            if clock.swap_is_due(plan):
+                clock.mark_swap(plan)
+                events += self._draw(self._seats([name]), live)
         return events
 
-    def _swap_is_due(self, name: str) -> bool:
-        plan = self._settings[name].self_play
-        assert plan is not None
-        clock = self.schedule.clock(name)
-        if not clock.swap_is_due(plan):
-            return False
-        clock.last_swap += plan.swap_steps
-        return True
-
     def _pass_turn(self, live: Mapping[str, Policy], finished: Callable[[str], bool]) -> list[LineupEvent]:
+        now = self.schedule.learning_team
+        assert now is not None, "a turn that is over was somebody's"
         team = self.schedule.next_team(finished)
+        self.schedule.pass_turn(now if team is None else team, self._settings)
         if team is None:
-            self.schedule.restart_turn()
             return []
-        self.schedule.pass_turn(team)
         for name in self.pools:
             clock = self.schedule.clock(name)
             clock.last_swap = clock.opponent_steps
         learners = ", ".join(self.schedule.behaviors_of(team))
-        return [LineupEvent("turn", f"team {team} ({learners}) learns now"), *self._draw(self.pools, live)]
+        return [
+            LineupEvent("turn", f"team {team} ({learners}) learns now"),
+            *self._draw(self._seats(self.pools), live),
+        ]
 
-    def _draw(self, behaviors: Collection[str], live: Mapping[str, Policy]) -> list[LineupEvent]:
-        """Draws the opponents of the named behaviors anew, each non-learning team by itself."""
+    def _draw(self, seats: Iterable[BehaviorId], live: Mapping[str, Policy]) -> list[LineupEvent]:
+        """Draws anew who sits in the given seats, each non-learning team by itself."""
         events = []
-        for seat in self.book.seats:
-            if seat.name not in behaviors:
-                continue
+        for seat in seats:
             if self.learns(seat):
                 self._opponents[seat] = _Opponent(LIVE, rated_live=True)
                 continue
@@ -208,6 +202,14 @@ class Lineup:
             step = self.pools[seat.name][opponent.number].step
             events.append(LineupEvent("drawn", f"{seat} is played by the policy of step {step:,}", seat.name))
         return events
+
+    def _seats(self, names: Collection[str]) -> list[BehaviorId]:
+        return [seat for seat in self.book.seats if seat.name in names]
+
+    def _plan(self, name: str) -> SelfPlaySettings:
+        plan = self._settings[name].self_play
+        assert plan is not None, "only behaviors with self_play have a pool"
+        return plan
 
     def _latest(self, seat: BehaviorId, policy: Policy) -> _Opponent:
         """A copy of the latest policy; one with the same weights that is held already serves as well.
@@ -228,17 +230,14 @@ class Lineup:
     # -- seats -------------------------------------------------------------------------------------------------
 
     def seat_arenas(self, arenas: NDArray[np.int64]) -> None:
-        """Starts matches in arenas that have finished theirs, and in arenas that never had one."""
-        arenas = np.union1d(arenas, self.book.unseated())
-        if len(arenas) == 0:
-            return
+        """Starts matches in the given arenas, and seats those in whose arena nobody had a seat for them yet."""
         opponents = [self._opponents.get(seat, _Opponent(LIVE, True)) for seat in self.book.seats]
-        self.book.start(
-            arenas,
-            np.array([opponent.number for opponent in opponents], np.int64),
-            np.array([opponent.rated_live for opponent in opponents], np.bool_),
-        )
-        self._release_unused()
+        player = np.array([opponent.number for opponent in opponents], np.int64)
+        rated_live = np.array([opponent.rated_live for opponent in opponents], np.bool_)
+        if len(arenas):
+            self.book.start(arenas, player, rated_live)
+        if self.book.seat_newcomers(player, rated_live) or len(arenas):
+            self._release_unused()
 
     def overdue(self) -> NDArray[np.int64]:
         """Arenas whose match nobody learns from and has outlasted a whole turn: they would never be seated anew."""
@@ -247,7 +246,7 @@ class Lineup:
             return np.zeros(0, np.int64)
         learning = np.array([self.learns(seat) for seat in self.book.seats])
         idle = ~((self.book.player == LIVE) & learning).any(axis=1)
-        return np.flatnonzero(idle & (self.book.steps > turn) & (self.book.player != UNSEATED).all(axis=1))
+        return np.flatnonzero(idle & (self.book.steps > turn))
 
     def _release_unused(self) -> None:
         for name, pool in self.pools.items():
@@ -275,16 +274,27 @@ class Lineup:
         }
 
     def restore(self, state: dict[str, Any], live: Mapping[str, Policy]) -> None:
-        """Puts back what `state` gave; `live` are the learners' policies, whose shape the snapshots share."""
+        """Puts back what `state` gave; `live` are the learners' policies, whose shape the snapshots share.
+
+        Teams that are known now but were not when the state was taken stay, as if they had just appeared.
+
+        Raises:
+            CheckpointError: a behavior had opponents then and has no self_play now.
+        """
+        strangers = [name for name in state["pools"] if name not in self.pools]
+        if strangers:
+            raise CheckpointError(
+                "the checkpoint has opponents for behaviors without self_play",
+                where=", ".join(strangers),
+                cure="resume with the self_play settings of the run, or start anew with --initialize-from",
+            )
+        known = self.book.seats
         self.schedule.restore(state["schedule"])
         self.ratings.restore(state["ratings"])
         self.book.restore(state["book"])
-        for name, pool_state in state["pools"].items():
-            plan = self._settings[name].self_play
-            assert plan is not None, f"{name} has a pool but no self_play"
-            self.pools[name] = SnapshotPool(name, window=plan.window)
-            self.pools[name].restore(pool_state, live[name].with_state)
-            self._matchmakers[name] = LatestOrWindow(latest_ratio=plan.play_against_latest_model_ratio)
+        self.pools = {name: self.pools[name] for name in state["pools"]}
+        for name, pool in self.pools.items():
+            pool.restore(state["pools"][name], live[name].with_state)
         self._opponents = {
             BehaviorId.parse(seat): _Opponent(int(number), bool(rated_live))
             for seat, number, rated_live in state["opponents"]
@@ -292,6 +302,8 @@ class Lineup:
         self._rng.bit_generator.state = state["rng"]
         self._clashes = deque((bool(clash) for clash in state["clashes"]), maxlen=_VIEWS_WATCHED)
         self._has_warned = bool(state["has_warned"])
+        for seat in known:
+            self.add(seat, live[seat.name], self._settings[seat.name])
 
 
 _CLASH_TEXT = (

@@ -87,10 +87,6 @@ class MatchBook:
         self._steps = np.concatenate([self._steps, np.zeros(arenas - self.num_arenas, np.int64)])
         self._interrupted = np.concatenate([self._interrupted, np.zeros(arenas - len(self._interrupted), np.bool_)])
 
-    def unseated(self) -> NDArray[np.int64]:
-        """Arenas in which some seat has no player."""
-        return np.flatnonzero((self.player == UNSEATED).any(axis=1))
-
     def add_decisions(
         self, seat: int, arena: NDArray[np.int64], reward: NDArray[np.float32], opened: NDArray[np.bool_]
     ) -> None:
@@ -167,15 +163,27 @@ class MatchBook:
         )
 
     def start(self, arenas: NDArray[np.int64], player: NDArray[np.int64], rated_live: NDArray[np.bool_]) -> None:
-        """Seats players `[seat]` in arenas and starts their matches anew."""
+        """Seats players `[seat]` in arenas and starts their matches anew.
+
+        Agents that are open belong to the new match: they have just begun in it, or the old one was abandoned and
+        they play on. What they ask for now is its first decision.
+        """
         for name in ("return_sum", "last_sum", "stated", "stated_count"):
             self._columns[name][arenas] = 0
-        # Agents that are still open when a match is abandoned play on in the next one.
         self._columns["agents"][arenas] = self._columns["open"][arenas]
-        self._steps[arenas] = 0
+        self._steps[arenas] = self._columns["open"][arenas].sum(axis=1)
         self._interrupted[arenas] = False
         self._columns["player"][arenas] = player
         self._columns["rated_live"][arenas] = rated_live
+
+    def seat_newcomers(self, player: NDArray[np.int64], rated_live: NDArray[np.bool_]) -> bool:
+        """Seats players `[seat]` where a seat has none, in running matches too; True if there was such a seat."""
+        is_empty = self.player == UNSEATED
+        if not is_empty.any():
+            return False
+        self._columns["player"] = np.where(is_empty, player, self.player)
+        self._columns["rated_live"] = np.where(is_empty, rated_live, self.rated_live)
+        return True
 
     def state(self) -> dict[str, Any]:
         """Everything the book holds."""
@@ -189,6 +197,6 @@ class MatchBook:
     def restore(self, state: dict[str, Any]) -> None:
         """Puts back what `state` gave."""
         self.seats = [BehaviorId.parse(seat) for seat in state["seats"]]
-        self._steps = np.asarray(state["steps"])
-        self._interrupted = np.asarray(state["interrupted"])
-        self._columns = {name: np.asarray(state["columns"][name]) for name in _COLUMNS}
+        self._steps = np.array(state["steps"])
+        self._interrupted = np.array(state["interrupted"])
+        self._columns = {name: np.array(state["columns"][name]) for name in _COLUMNS}

@@ -21,7 +21,8 @@ _POINTS_PER_NAT = 400.0 / math.log(10.0)
 
 def expected_score(rating: float, opponent: float) -> float:
     """The share of a match that `rating` is expected to take from `opponent`, from 0 to 1 (Elo 1978)."""
-    return 1.0 / (1.0 + math.exp((opponent - rating) / _POINTS_PER_NAT))
+    # The logistic function by way of tanh, which no difference makes overflow.
+    return 0.5 + 0.5 * math.tanh((rating - opponent) / (2.0 * _POINTS_PER_NAT))
 
 
 def pairwise_changes(ratings: Sequence[float], scores: Sequence[float], *, k: float) -> list[float]:

@@ -40,6 +40,25 @@ class BehaviorClock:
         """The turn has lasted team_change steps."""
         return self.learner_steps - self.turn_start >= settings.team_change
 
+    def mark_save(self, settings: SelfPlaySettings) -> None:
+        """A snapshot was saved."""
+        self.last_save = _last_due(self.last_save, self.learner_steps, settings.save_steps)
+
+    def mark_swap(self, settings: SelfPlaySettings) -> None:
+        """Opponents were drawn because it was due."""
+        self.last_swap = _last_due(self.last_swap, self.opponent_steps, settings.swap_steps)
+
+    def end_turn(self, settings: SelfPlaySettings) -> None:
+        """The turn has passed on; one that was cut short is not made up for."""
+        is_whole = self.turn_is_over(settings)
+        due = _last_due(self.turn_start, self.learner_steps, settings.team_change)
+        self.turn_start = due if is_whole else self.learner_steps
+
+
+def _last_due(last: int, now: int, interval: int) -> int:
+    """The step at which something that was done at `last` was due most recently; several missed ones are one."""
+    return now - (now - last) % interval
+
 
 class TurnSchedule:
     """The one team that learns at a time, and the clocks of all behaviors that play themselves.
@@ -106,17 +125,12 @@ class TurnSchedule:
                 return team
         return None
 
-    def pass_turn(self, team: int) -> None:
-        """Gives the turn to a team."""
-        self.learning_team = team
-        self.restart_turn()
-
-    def restart_turn(self) -> None:
-        """Counts the learning team's turn from now."""
+    def pass_turn(self, team: int, settings: Mapping[str, BehaviorSettings]) -> None:
+        """Ends the learning team's turn and gives the next one to a team, which may be the same."""
         if self.learning_team is not None:
             for behavior in self._teams[self.learning_team]:
-                clock = self._clocks[behavior]
-                clock.turn_start = clock.learner_steps
+                self._clocks[behavior].end_turn(_self_play(settings[behavior]))
+        self.learning_team = team
 
     def state(self) -> dict[str, Any]:
         """Everything the schedule holds."""
@@ -153,13 +167,13 @@ def describe_schedule(
     lines: list[str] = []
     warnings: list[str] = []
     taking_turns = {seat: agents for seat, agents in seats.items() if settings[seat[0]].self_play is not None}
-    teams = sorted({team for _, team in taking_turns})
-    if len(teams) < 2 and taking_turns:
+    teams = {team for _, team in taking_turns}
+    if len(teams) == 1:
         warnings.append("self_play is set but only one team has appeared: there is nobody to play against yet")
-    for (name, team), agents in sorted(taking_turns.items(), key=lambda item: item[0][1]):
+    for (name, team), agents in sorted(taking_turns.items(), key=lambda item: (item[0][1], item[0][0])):
         plan = _self_play(settings[name])
         lines.append(
-            f"{name} (team {team}, {agents} agents) learns for {plan.team_change:,} steps a turn and saves a snapshot "
+            f"{name} (team {team}{_counted(agents)}) learns for {plan.team_change:,} steps a turn and saves a snapshot "
             f"every {plan.save_steps:,} of them; the last {plan.window} can be met."
         )
         if plan.team_change > settings[name].max_steps and len(teams) > 1:
@@ -167,21 +181,35 @@ def describe_schedule(
                 f"{name}: team_change ({plan.team_change:,}) is larger than max_steps ({settings[name].max_steps:,}), "
                 "so its opponents never meet it half-trained; lower team_change to a few times save_steps"
             )
-        for (rival, rival_team), rival_agents in sorted(taking_turns.items(), key=lambda item: item[0][1]):
-            if rival_team == team:
-                continue
-            draws = _self_play(settings[rival])
-            swaps = plan.team_change * rival_agents / agents / draws.swap_steps
-            latest = draws.play_against_latest_model_ratio
-            lines.append(
-                f"  It meets {rival} (team {rival_team}), drawn anew about {swaps:.1f} times a turn "
-                f"(every {draws.swap_steps:,} steps of {rival}): {latest:.0%} the latest, else a snapshot. "
-                "A draw takes effect in each arena when its next match begins."
-            )
-            if swaps < 1:
-                fitting = max(1, int(plan.team_change * rival_agents / agents / 4))
-                warnings.append(
-                    f"{rival}: swap_steps ({draws.swap_steps:,}) is longer than a turn of {name}, so a turn sees no "
-                    f"change of opponents; swap_steps {fitting:,} would give four"
-                )
-    return lines, warnings
+        for rival in sorted({other for other, its_team in taking_turns if its_team != team}):
+            met = {its_team: count for (other, its_team), count in taking_turns.items() if other == rival}
+            met.pop(team, None)
+            line, warning = _describe_draws(name, plan, agents, rival, met, _self_play(settings[rival]))
+            lines.append(line)
+            warnings += warning
+    return lines, list(dict.fromkeys(warnings))
+
+
+def _describe_draws(
+    name: str, plan: SelfPlaySettings, agents: int, rival: str, met: Mapping[int, int], draws: SelfPlaySettings
+) -> tuple[str, list[str]]:
+    """How often a rival is drawn anew; `met` are its agents by team. Nobody has been counted yet: one each."""
+    opponent_steps = plan.team_change * sum(max(1, count) for count in met.values()) / max(1, agents)
+    swaps = opponent_steps / draws.swap_steps
+    where = ("team " if len(met) == 1 else "teams ") + ", ".join(str(team) for team in sorted(met))
+    line = (
+        f"  It meets {rival} ({where}), drawn anew about {swaps:.1f} times a turn "
+        f"(every {draws.swap_steps:,} steps of {rival}): {draws.play_against_latest_model_ratio:.0%} the latest, "
+        "else a snapshot. A draw takes effect in each arena when its next match begins."
+    )
+    if swaps >= 1:
+        return line, []
+    warning = (
+        f"{rival}: swap_steps ({draws.swap_steps:,}) is longer than a turn of {name}, so a turn sees no change of "
+        f"opponents; swap_steps {max(1, int(opponent_steps / 4)):,} would give four"
+    )
+    return line, [warning]
+
+
+def _counted(agents: int) -> str:
+    return f", {agents} agent{'' if agents == 1 else 's'}" if agents else ""
