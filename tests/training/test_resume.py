@@ -14,7 +14,8 @@ from tests import games
 from tests.training.runs_in_process import small_settings, train_small
 
 _TIME = {"wall_time_s", "timers"}
-MOMENTS = sorted(int(moment) for moment in np.random.default_rng(7).integers(1, 380, 20))
+MOMENTS = [round(float(moment), 3) for moment in np.sort(np.random.default_rng(7).uniform(0.0, 1.0, 20))]
+"""Twenty moments to stop at, as parts of the whole run."""
 
 
 def _final_state(folder: Path) -> dict[str, Any]:
@@ -58,10 +59,11 @@ def straight(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_stopping_and_resuming_changes_no_bit(straight: tuple[str, Path], moment: int, tmp_path: Path) -> None:
+def test_stopping_and_resuming_changes_no_bit(straight: tuple[str, Path], moment: float, tmp_path: Path) -> None:
     game, folder = straight
     settings = small_settings(tmp_path)
-    stopped = train_small(settings, getattr(games, game), stop_after=moment)
+    length = _final_state(folder)["collector"]["environment_steps"]
+    stopped = train_small(settings, getattr(games, game), stop_after=int(moment * length))
     train_small(settings, getattr(games, game), resume=True)
     assert stopped.was_interrupted
     assert _differences(_final_state(folder), _final_state(tmp_path)) == []

@@ -25,13 +25,19 @@ class PolicyOutput:
     Attributes:
         continuous: float32 `[agents, continuous size]` as sampled, before it is scaled for the game.
         discrete: int64 `[agents, branches]`.
-        log_prob, entropy: float32 `[agents]`, joint over all components; None unless asked for.
+        log_prob, entropy: float32 `[agents]`, joint over all components; None where nobody learns from them.
     """
 
     continuous: NDArray[np.float32]
     discrete: NDArray[np.int64]
-    log_prob: NDArray[np.float32] | None
-    entropy: NDArray[np.float32] | None
+    log_prob: NDArray[np.float32] | None = None
+    entropy: NDArray[np.float32] | None = None
+
+    def rows(self, part: slice) -> PolicyOutput:
+        """Some of the rows, as views."""
+        log_prob = None if self.log_prob is None else self.log_prob[part]
+        entropy = None if self.entropy is None else self.entropy[part]
+        return PolicyOutput(self.continuous[part], self.discrete[part], log_prob, entropy)
 
 
 class Policy:
@@ -51,7 +57,6 @@ class Policy:
         generator: torch.Generator,
         *,
         deterministic: bool = False,
-        measured: bool = False,
     ) -> PolicyOutput:
         """Chooses actions for a batch.
 
@@ -60,16 +65,13 @@ class Policy:
             mask: bool `[agents, choices of all branches]`, True where a choice is not available; None if all are.
             generator: stream that sampled actions are drawn from, on the policy's device.
             deterministic: takes the most likely action instead of a sample.
-            measured: also gives log-probabilities and entropies.
         """
         tensors = [torch.from_numpy(column).to(self.device) for column in inputs]
         blocked = None if mask is None else torch.from_numpy(mask).to(self.device)
         parameters, _ = self.actor(tensors)
-        distribution = ActionDistribution(parameters, self.spec.action_spec, blocked)
+        distribution = ActionDistribution(parameters, self.spec.action_spec, blocked, squash=self.actor.squash)
         continuous, discrete = distribution.most_likely() if deterministic else distribution.sample(generator)
-        log_prob = distribution.log_prob(continuous, discrete).cpu().numpy() if measured else None
-        entropy = distribution.entropy().cpu().numpy() if measured else None
-        return PolicyOutput(continuous.cpu().numpy(), discrete.cpu().numpy(), log_prob, entropy)
+        return PolicyOutput(continuous.cpu().numpy(), discrete.cpu().numpy())
 
     def actions(self, output: PolicyOutput) -> ActionBatch:
         """What the game is sent for an output: continuous actions within [-1, 1], choices as int32."""

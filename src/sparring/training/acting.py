@@ -1,8 +1,13 @@
-"""Acting: one batched inference for every distinct policy, whichever teams and arenas its agents are in."""
+"""Acting: one forward pass for every distinct policy, then one draw of actions for everybody.
+
+Passes of different policies don't depend on each other or on any random stream, so they may run side by side; the
+draw happens after, in the order of the agents, and gives the same actions however the passes were split.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sparring.networks import ActionDistribution, ActionParameters
 from sparring.networks.policy import Policy, PolicyOutput
 from sparring.selfplay import LIVE
 from sparring.steps import ActionBatch, DecisionSteps
@@ -27,15 +33,14 @@ class Asking:
         inputs: their observations as network inputs.
         mask: their joined action mask, None if everything is available.
         player: int64 `[agents]`, who acts for each: LIVE or a snapshot's number.
-        live: what the learner chose for the rows in `live_rows`, filled by `act_for_all`.
-        actions: what the game is sent, filled by `act_for_all`.
+        output: what was chosen, with log-probabilities and entropies; filled by `act_for_all`.
+        actions: what the game is sent; filled by `act_for_all`.
     """
 
     inputs: list[NDArray[np.float32]]
     mask: NDArray[np.bool_] | None
     player: NDArray[np.int64]
-    live: PolicyOutput | None = None
-    live_rows: NDArray[np.int64] | None = None
+    output: PolicyOutput | None = None
     actions: ActionBatch | None = None
 
 
@@ -46,75 +51,118 @@ def joined_mask(decision: DecisionSteps) -> NDArray[np.bool_] | None:
     return np.concatenate(list(decision.action_mask), axis=1)
 
 
+@torch.inference_mode()
 def act_for_all(
     asking: Sequence[Asking],
     policy_of: Callable[[int], Policy],
     generator: torch.Generator,
     *,
     deterministic: bool = False,
+    second_thread: Executor | None = None,
 ) -> None:
-    """Chooses actions for agents of one behavior name; fills `actions` and the learner's outputs.
+    """Chooses actions for agents of one behavior name; fills `output` and `actions`.
 
     Args:
-        asking: the behavior's agents, one entry a team.
+        asking: the behavior's agents, one entry a team; at least one agent together.
         policy_of: gives the policy of a player number.
         generator: the stream sampled actions come from.
-        deterministic: the learner takes its most likely action.
+        deterministic: the learner takes its most likely action; snapshots are sampled.
+        second_thread: runs the passes of snapshots beside the learner's; None runs one after the other.
     """
-    for number in np.unique(np.concatenate([group.player for group in asking])):
-        parts = [(group, np.flatnonzero(group.player == number)) for group in asking]
-        parts = [(group, rows) for group, rows in parts if len(rows)]
-        is_live = number == LIVE
-        policy = policy_of(int(number))
-        output = policy.act(
-            _inputs(parts), _mask(parts), generator, deterministic=deterministic and is_live, measured=bool(is_live)
-        )
-        _hand_out(policy, output, parts, is_live=bool(is_live))
+    player = _joined([group.player for group in asking])
+    numbers, policy_index = np.unique(player, return_inverse=True)
+    policies = [policy_of(int(number)) for number in numbers]
+    inputs = [_joined(columns) for columns in zip(*(group.inputs for group in asking), strict=True)]
+    if len(policies) == 1:
+        parameters = _pass(policies[0], inputs)
+    else:
+        order = np.argsort(policy_index, kind="stable")
+        ends = np.cumsum(np.bincount(policy_index))
+        sorted_inputs = [column[order] for column in inputs]
+        parts = [
+            [column[end - count : end] for column in sorted_inputs]
+            for count, end in zip(np.bincount(policy_index), ends, strict=True)
+        ]
+        back = torch.from_numpy(np.argsort(order)).to(policies[0].device)
+        parameters = _in_order(_passes(policies, parts, second_thread), back, rows=[len(part[0]) for part in parts])
+    _draw(asking, policies[0], parameters, player == LIVE if deterministic else None, generator)
 
 
-_Parts = list[tuple[Asking, NDArray[np.int64]]]
+def _joined(columns: Sequence[NDArray[_Scalar]]) -> NDArray[_Scalar]:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
-def _inputs(parts: _Parts) -> list[NDArray[np.float32]]:
-    chosen = [[_take(column, rows) for column in group.inputs] for group, rows in parts]
-    if len(chosen) == 1:
-        return chosen[0]
-    return [np.concatenate(columns) for columns in zip(*chosen, strict=True)]
+def _pass(policy: Policy, inputs: Sequence[NDArray[np.float32]]) -> ActionParameters:
+    parameters, _ = policy.actor.forward([torch.from_numpy(column).to(policy.device) for column in inputs])
+    return parameters
 
 
-def _mask(parts: _Parts) -> NDArray[np.bool_] | None:
-    masks = [None if group.mask is None else _take(group.mask, rows) for group, rows in parts]
-    if all(mask is None for mask in masks):
-        return None
-    width = next(mask.shape[1] for mask in masks if mask is not None)
-    filled = [
-        np.zeros((len(rows), width), np.bool_) if mask is None else mask
-        for mask, (_, rows) in zip(masks, parts, strict=True)
-    ]
-    return np.concatenate(filled)
+def _passes(
+    policies: Sequence[Policy], parts: Sequence[Sequence[NDArray[np.float32]]], second_thread: Executor | None
+) -> list[ActionParameters]:
+    if second_thread is None:
+        return [_pass(policy, part) for policy, part in zip(policies, parts, strict=True)]
+
+    @torch.inference_mode()
+    def rest() -> list[ActionParameters]:
+        return [_pass(policy, part) for policy, part in zip(policies[1:], parts[1:], strict=True)]
+
+    # The learner, which has the lowest number, has the most rows as a rule.
+    future = second_thread.submit(rest)
+    first = _pass(policies[0], parts[0])
+    return [first, *future.result()]
 
 
-def _take(column: NDArray[_Scalar], rows: NDArray[np.int64]) -> NDArray[_Scalar]:
-    return column if len(rows) == len(column) else column[rows]
+def _in_order(passes: Sequence[ActionParameters], back: torch.Tensor, *, rows: Sequence[int]) -> ActionParameters:
+    """The parameters of all passes as one batch, in the order of the agents."""
+
+    def joined(name: str) -> torch.Tensor | None:
+        fields = [getattr(parameters, name) for parameters in passes]
+        if fields[0] is None:
+            return None
+        if fields[0].ndim == 1:  # a free deviation: one row for each of the policy's agents
+            fields = [field.expand(count, -1) for field, count in zip(fields, rows, strict=True)]
+        return torch.cat(fields).index_select(0, back)
+
+    return ActionParameters(joined("mean"), joined("log_std"), joined("logits"))
 
 
-def _hand_out(policy: Policy, output: PolicyOutput, parts: _Parts, *, is_live: bool) -> None:
+def _draw(
+    asking: Sequence[Asking],
+    policy: Policy,
+    parameters: ActionParameters,
+    greedy_rows: NDArray[np.bool_] | None,
+    generator: torch.Generator,
+) -> None:
+    """Draws everybody's actions at once and hands them out."""
+    mask = _joined_masks(asking)
+    blocked = None if mask is None else torch.from_numpy(mask).to(policy.device)
+    distribution = ActionDistribution(parameters, policy.spec.action_spec, blocked, squash=policy.actor.squash)
+    continuous, discrete = distribution.sample(generator)
+    if greedy_rows is not None:
+        greedy = torch.from_numpy(greedy_rows).to(policy.device).unsqueeze(1)
+        best_continuous, best_discrete = distribution.most_likely()
+        continuous = torch.where(greedy, best_continuous, continuous)
+        discrete = torch.where(greedy, best_discrete, discrete)
+    output = PolicyOutput(
+        continuous.cpu().numpy(),
+        discrete.cpu().numpy(),
+        distribution.log_prob(continuous, discrete).cpu().numpy(),
+        distribution.entropy().cpu().numpy(),
+    )
     sent = policy.actions(output)
     start = 0
-    for group, rows in parts:
-        part = slice(start, start + len(rows))
-        start += len(rows)
-        if len(rows) == len(group.player):
-            group.actions = ActionBatch(sent.continuous[part], sent.discrete[part])
-        else:
-            if group.actions is None:
-                group.actions = ActionBatch.zeros(policy.spec.action_spec, len(group.player))
-            group.actions.continuous[rows] = sent.continuous[part]
-            group.actions.discrete[rows] = sent.discrete[part]
-        if is_live:
-            assert output.log_prob is not None, "the learner's decisions are measured"
-            assert output.entropy is not None, "the learner's decisions are measured"
-            group.live_rows = rows
-            group.live = PolicyOutput(
-                output.continuous[part], output.discrete[part], output.log_prob[part], output.entropy[part]
-            )
+    for group in asking:
+        part = slice(start, start + len(group.player))
+        start = part.stop
+        group.output = output.rows(part)
+        group.actions = ActionBatch(sent.continuous[part], sent.discrete[part])
+
+
+def _joined_masks(asking: Sequence[Asking]) -> NDArray[np.bool_] | None:
+    width = next((group.mask.shape[1] for group in asking if group.mask is not None), None)
+    if width is None:
+        return None
+    return np.concatenate(
+        [np.zeros((len(group.player), width), np.bool_) if group.mask is None else group.mask for group in asking]
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,8 @@ class TrainingRun:
         self._initial_weights = initial_weights or {}
         environment.set_parameters(settings.environment_parameters)
         environment.reset()
+        is_parallel = threads > 1 and device.type == "cpu"
+        self._second_thread = ThreadPoolExecutor(1, "opponents") if is_parallel else None
         self.collector = Collector(
             environment,
             settings,
@@ -101,6 +104,7 @@ class TrainingRun:
             statistics=statistics,
             timers=self._timers,
             generator=torch.Generator().manual_seed(self._seeds.number("actions")),
+            second_thread=self._second_thread,
         )
         self._marks = _Marks({}, {}, {})
         self._schedule_is_said = False
@@ -299,7 +303,9 @@ class TrainingRun:
         self._folder.write_timers(self._timers.to_json(metadata={"pytorch_version": torch.__version__}))
 
     def close(self) -> None:
-        """Ends the learners' threads."""
+        """Ends the run's threads."""
+        if self._second_thread is not None:
+            self._second_thread.shutdown()
         for training in self.behaviors.values():
             training.learner.close()
 
