@@ -63,6 +63,7 @@ def small_settings(folder: Path, **changes: Any) -> RunSettings:
             "checkpoint_settings": {"results_dir": str(folder), "run_id": "run", **start},
             "torch_settings": {"device": "cpu", "threads": 2},
             "evaluation": {"matches": 0},
+            "export_settings": {"each_checkpoint": False},
             **more,
         }
     )

@@ -37,9 +37,11 @@ def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int
 @click.option("--results-dir", default="results", show_default=True, help="Folder of all runs.")
 @click.option("--from", "checkpoint", metavar="STEP|best", help="Export this checkpoint.  [default: the newest]")
 @click.option(
-    "--opset", type=click.IntRange(9, 20), default=9, show_default=True, help="9 loads in every Unity version."
+    "--onnx-opset",
+    type=click.IntRange(9, 20),
+    help="Operator set; 9 loads in every Unity version.  [default: the run's]",
 )
-def export(*, run: str, results_dir: str, checkpoint: str | None, opset: int) -> None:
+def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: int | None) -> None:
     """Write the models of RUN, a run's name or folder, from a checkpoint, and prove them against the policies."""
     from sparring.cli.display import TrainingDisplay  # noqa: PLC0415 - keeps `--help` free of torch
     from sparring.cli.settings_options import stored_settings  # noqa: PLC0415
@@ -47,10 +49,11 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, opset: int) ->
     from sparring.training.session import export_run  # noqa: PLC0415
 
     results_dir, run = _place(run, results_dir)
-    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=(), max_steps=None)
+    sets = () if onnx_opset is None else (f"export_settings.opset={onnx_opset}",)
+    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
     console = Console()
     with TrainingDisplay(console) as display:
-        report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint), opset=opset)
+        report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
     for model in report.models:
         console.print(Text(f"model: {model}"), soft_wrap=True)
 

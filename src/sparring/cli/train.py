@@ -34,6 +34,7 @@ __all__ = ["checkpoint_choice", "train"]
 @click.option("--torch-device", help="auto, cpu, cuda, cuda:N, mps or xpu.")
 @click.option("--threads", type=click.IntRange(min=0), help="Threads of the arithmetic; 0: what the machine has.")
 @click.option("--matches", type=click.IntRange(min=0), help="Matches a row of the final table; 0: no table.")
+@click.option("--onnx-opset", type=click.IntRange(9, 20), help="Of the models; 9 loads in every Unity version.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one value of the settings, a.b=c.")
 @click.option("--verbose", is_flag=True, help="Also say when snapshots are saved and opponents drawn.")
 def train(
@@ -52,6 +53,7 @@ def train(
     torch_device: str | None,
     threads: int | None,
     matches: int | None,
+    onnx_opset: int | None,
     sets: tuple[str, ...],
     verbose: bool,
 ) -> None:
@@ -80,6 +82,7 @@ def train(
         env_settings={"seed": seed, "num_areas": num_areas},
         torch_settings={"device": torch_device, "threads": threads},
         evaluation={"matches": matches},
+        export_settings={"opset": onnx_opset},
     )
     if resume:
         name = run_id or world

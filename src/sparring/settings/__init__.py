@@ -12,6 +12,7 @@ from sparring.settings.run import (
     CheckpointSettings,
     EnvironmentSettings,
     EvaluationSettings,
+    ExportSettings,
     RunSettings,
     TorchSettings,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "CheckpointSettings",
     "EnvironmentSettings",
     "EvaluationSettings",
+    "ExportSettings",
     "ExtrinsicSettings",
     "MemorySettings",
     "NetworkSettings",

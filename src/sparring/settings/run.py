@@ -9,7 +9,14 @@ from pydantic import Field, PositiveInt
 from sparring.settings._section import Section
 from sparring.settings.behavior import BehaviorSettings
 
-__all__ = ["CheckpointSettings", "EnvironmentSettings", "EvaluationSettings", "RunSettings", "TorchSettings"]
+__all__ = [
+    "CheckpointSettings",
+    "EnvironmentSettings",
+    "EvaluationSettings",
+    "ExportSettings",
+    "RunSettings",
+    "TorchSettings",
+]
 
 BestMeasure = Literal["rating", "reward"]
 
@@ -60,6 +67,15 @@ class EvaluationSettings(Section):
     """Matches for each row of the table; 0 plays none."""
 
 
+class ExportSettings(Section):
+    """The ONNX models a run writes."""
+
+    opset: Annotated[int, Field(ge=9, le=20)] = 9
+    """Operator set; 9 loads in every Unity version, 15 and 18 in newer ones."""
+    each_checkpoint: bool = True
+    """Whether every checkpoint has its models, not only the end of the run."""
+
+
 class RunSettings(Section):
     """The whole of a run."""
 
@@ -73,6 +89,7 @@ class RunSettings(Section):
     checkpoint_settings: CheckpointSettings = CheckpointSettings()
     torch_settings: TorchSettings = TorchSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
+    export_settings: ExportSettings = ExportSettings()
     non_finite: Literal["stop", "drop"] = "stop"
     """What happens when the game sends a NaN or an infinity: the run stops, or the episode is dropped."""
     writers: tuple[str, ...] = ("tensorboard", "jsonl", "console")

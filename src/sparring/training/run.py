@@ -55,7 +55,6 @@ class TrainingRun:
         device: where the networks live.
         threads: of the arithmetic.
         initial_weights: networks of other learners by behavior, taken over where they fit.
-        opset: of exported models.
         clock: seconds that never go back; for wall time and the display, never for what is learned.
     """
 
@@ -70,7 +69,6 @@ class TrainingRun:
         device: torch.device,
         threads: int,
         initial_weights: Mapping[str, Any] | None = None,
-        opset: int = 9,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._settings = settings
@@ -90,7 +88,7 @@ class TrainingRun:
         plans = list(settings.behaviors.values()) or [settings.default_settings or BehaviorSettings()]
         kept = [plan.keep_checkpoints for plan in plans]
         self._store: CheckpointStore = folder.checkpoints(keep=0 if 0 in kept else max(kept))
-        self._exporter = ModelExporter(folder, opset=opset)
+        self._exporter = ModelExporter(folder, opset=settings.export_settings.opset)
         self._initial_weights = initial_weights or {}
         environment.set_parameters(settings.environment_parameters)
         environment.reset()
@@ -176,7 +174,10 @@ class TrainingRun:
             for training in self.behaviors.values():
                 self._marks.checkpoint[training.name] = training.steps
             self.save()
-            self._export(is_final=False)
+            if self._settings.export_settings.each_checkpoint:
+                self._export(is_final=False)
+            else:
+                self._write_status(is_final=False)
 
     def _checkpoint_is_due(self, training: BehaviorTraining) -> bool:
         before = self._marks.checkpoint.get(training.name, 0)

@@ -241,7 +241,6 @@ def export_run(
     *,
     observer: Observer,
     checkpoint: CheckpointChoice = "newest",
-    opset: int = 9,
     make_game: CreateWorld | None = None,
 ) -> RunReport:
     """Writes the models of a run from one of its checkpoints.
@@ -250,7 +249,7 @@ def export_run(
         SettingsError: the packages that write models are missing.
     """
     with ExitStack() as stack:
-        run, folder = _reopened(settings, stack, observer, checkpoint, make_game, opset=opset)
+        run, folder = _reopened(settings, stack, observer, checkpoint, make_game)
         report = RunReport(folder.path, steps=run.total_steps)
         report.models = run.export_final()
     return report
@@ -262,8 +261,6 @@ def _reopened(
     observer: Observer,
     checkpoint: CheckpointChoice,
     make_game: CreateWorld | None,
-    *,
-    opset: int = 9,
 ) -> tuple[TrainingRun, RunFolder]:
     """A run as it was at a checkpoint, on the CPU, with nobody writing statistics."""
     start = settings.checkpoint_settings
@@ -281,7 +278,6 @@ def _reopened(
         observer=observer,
         device=torch.device("cpu"),
         threads=1,
-        opset=opset,
     )
     stack.callback(run.close)
     try:
