@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import torch
-from tests.networks.builders import actor, behavior, critic, generator, settings, tensors
 
 from sparring.networks import ActionDistribution, SharedActorCritic
 from sparring.specs import ActionSpec, ObservationSpec
+from tests.networks.builders import actor, behavior, critic, generator, settings, tensors
 
 SIGNALS = ("extrinsic", "curiosity")
 VECTOR = behavior(ObservationSpec.vector(4))

@@ -9,10 +9,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.networks.builders import generator, unhurried
 
 from sparring.networks import ActionDistribution, ActionParameters, scaled_for_environment
 from sparring.specs import ActionSpec
+from tests.networks.builders import generator, unhurried
 
 sizes = st.lists(st.integers(1, 4), max_size=3).map(tuple)
 small = st.floats(-5.0, 5.0, width=32)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.networks.builders import actor, behavior, tensors
 
 from sparring.networks import entity_gaps
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, tensors
 
 SPEC = behavior(ObservationSpec.entities(5, 3, name="foes"), ObservationSpec.vector(2))
 

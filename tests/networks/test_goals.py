@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from tests.networks.builders import actor, behavior, goal, goal_image, tensors
 
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, goal, goal_image, tensors
 
 SPEC = behavior(ObservationSpec.vector(3), goal(2))
 

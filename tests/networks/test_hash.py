@@ -4,10 +4,10 @@ import copy
 
 import pytest
 import torch
-from tests.networks.builders import actor, behavior, generator
 
 from sparring.networks import weights_hash
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, generator
 
 SPEC = behavior(ObservationSpec.vector(4))
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
-from tests.networks.builders import actor, behavior, tensors
 
 from sparring.errors import SpecError
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, tensors
 
 LEAST = {"fully_connected": 1, "match3": 5, "resnet": 15, "simple": 20, "nature_cnn": 36}
 

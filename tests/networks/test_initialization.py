@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from tests.networks.builders import HYBRID, actor, behavior, critic, generator, goal, settings, tensors
 
 from sparring.networks import SharedActorCritic, weights_hash
 from sparring.specs import ObservationSpec
+from tests.networks.builders import HYBRID, actor, behavior, critic, generator, goal, settings, tensors
 
 EVERYTHING = behavior(
     ObservationSpec.vector(5), goal(2), ObservationSpec.image(2, 36, 36), ObservationSpec.entities(6, 4)

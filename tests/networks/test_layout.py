@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.networks.builders import behavior, goal, goal_image, observations
 
 from sparring.errors import SpecError
 from sparring.networks import ObservationLayout
 from sparring.specs import DimensionProperty, ObservationSpec, ObservationType
+from tests.networks.builders import behavior, goal, goal_image, observations
 
 MIXED = behavior(
     ObservationSpec.image(3, 20, 24),

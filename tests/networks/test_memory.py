@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.networks.builders import actor, behavior, critic, generator, tensors
 
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, critic, generator, tensors
 
 SPEC = behavior(ObservationSpec.vector(3), ObservationSpec.entities(2, 2))
 SEQUENCES, LENGTH = 4, 6

@@ -8,11 +8,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.networks.builders import actor, behavior, critic, generator, settings, tensors, unhurried
 
 from sparring.errors import NonFiniteError
 from sparring.networks import Actor, Critic, Normalizer, SharedActorCritic
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, critic, generator, settings, tensors, unhurried
 
 
 def slow_statistics(batches: list[list[float]]) -> tuple[float, float, float]:

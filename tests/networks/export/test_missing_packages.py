@@ -4,11 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from tests.networks.builders import actor, behavior
 
 from sparring.errors import ExportError
 from sparring.networks.export import export_policy, exporter_available
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior
 
 SPEC = behavior(ObservationSpec.vector(3))
 

@@ -10,11 +10,11 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
-from tests.networks.builders import HYBRID, actor, behavior, generator, goal, goal_image
 
 from sparring.networks import ActionDistribution, Actor, ObservationLayout, scaled_for_environment
 from sparring.networks.export import ExportReport, export_policy, policy_bytes, verify_export
 from sparring.specs import ActionSpec, ObservationSpec
+from tests.networks.builders import HYBRID, actor, behavior, generator, goal, goal_image
 
 Obs = list[Any]
 ROWS = 64

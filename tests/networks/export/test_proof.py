@@ -9,12 +9,12 @@ import onnx
 import pytest
 import torch
 from onnx import helper, numpy_helper
-from tests.networks.builders import actor, behavior, observations
 
 from sparring.errors import ExportError
 from sparring.networks import Actor
 from sparring.networks.export import ExportReport, export_policy, policy_bytes, verify_export
 from sparring.specs import ActionSpec, ObservationSpec
+from tests.networks.builders import actor, behavior, observations
 
 Change = Callable[[Any], object]
 SPEC = behavior(ObservationSpec.vector(3))

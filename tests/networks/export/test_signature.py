@@ -7,10 +7,10 @@ from typing import Any
 import onnx
 import pytest
 from onnx import numpy_helper
-from tests.networks.builders import actor, behavior, goal
 
 from sparring.networks.export import policy_bytes
 from sparring.specs import ActionSpec, ObservationSpec
+from tests.networks.builders import actor, behavior, goal
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "onnx_exports.json").read_text())["models"]
 VECTOR = ObservationSpec.vector(2)

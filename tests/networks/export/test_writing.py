@@ -5,13 +5,13 @@ import os
 import numpy as np
 import pytest
 import torch
-from tests.networks.builders import actor, behavior, observations
 
 from sparring.errors import ExportError
 from sparring.networks import SharedActorCritic, weights_hash
 from sparring.networks.export import export_policy, metadata_of, policy_bytes
 from sparring.settings.network import NetworkSettings
 from sparring.specs import ObservationSpec
+from tests.networks.builders import actor, behavior, observations
 
 SPEC = behavior(ObservationSpec.vector(3))
 
