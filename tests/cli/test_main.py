@@ -20,6 +20,13 @@ from sparring.training import device
 HEAVY = {"torch", "numba", "pydantic", "ruamel", "rich", "onnx", "onnxruntime", "tensorboard", "safetensors"}
 
 
+@pytest.fixture(autouse=True)
+def no_wish_for_colors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs these tests may have asked for colors everywhere; here we look at what a pipe gets."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def sparring(
     *arguments: str, cwd: Path | None = None, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:

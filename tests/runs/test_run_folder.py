@@ -102,6 +102,22 @@ def test_force_without_an_earlier_run_just_begins(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["first"]
 
 
+def test_an_earlier_run_that_cannot_be_moved_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(tmp_path)
+
+    def refuse(self: Path, target: Path) -> None:
+        raise PermissionError(13, "held open")
+
+    before = contents(tmp_path)
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(RunError, match="cannot be moved aside") as caught:
+        RunFolder.open(tmp_path, "first", "force")
+    assert "TensorBoard" in str(caught.value)
+    assert contents(tmp_path) == before
+    monkeypatch.undo()
+    RunFolder.open(tmp_path, "first", "resume").close()
+
+
 def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
     (tmp_path / "first").write_text("mine")
     (tmp_path / "results").write_text("mine")
@@ -272,7 +288,9 @@ def test_settings_that_a_resume_changes_are_kept(tmp_path: Path) -> None:
 
 def test_the_status_file_has_the_keys_that_known_tools_read(tmp_path: Path) -> None:
     folder = RunFolder.open(tmp_path, "ppo", "new")
-    model = ExportedModel(steps=100, file_path="results/ppo/Striker/Striker-100.onnx", reward=None, creation_time=5.0)
+    model = ExportedModel(
+        steps=100, file_path="results/ppo/Striker/Striker-100.onnx", reward=float("nan"), creation_time=5.0
+    )
     folder.write_status(
         {
             "Striker": BehaviorStatus([model], final_checkpoint=model, elo=1250.0, lessons={"size": 2}),

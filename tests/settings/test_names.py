@@ -5,10 +5,13 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sparring.settings.names import MAX_BYTES, distinct_name, folder_key, safe_name
+
+# The machine may be busy: how long an example takes is no matter here.
+unhurried = settings(deadline=None)
 
 any_name = st.one_of(
     st.text(max_size=40),
@@ -48,6 +51,7 @@ def test_what_a_disk_would_misread_is_escaped(name: str, safe: str) -> None:
     assert safe_name(name) == safe
 
 
+@unhurried
 @given(any_name)
 @example("")
 @example("." * 300)
@@ -64,6 +68,7 @@ def test_result_is_one_component_that_every_system_accepts(name: str) -> None:
         assert stem[:3] not in {"com", "lpt"} or len(stem) != 4
 
 
+@unhurried
 @given(any_name, any_name)
 def test_different_names_give_different_results_in_any_unicode_form(first: str, second: str) -> None:
     if first != second:
@@ -73,6 +78,7 @@ def test_different_names_give_different_results_in_any_unicode_form(first: str, 
         assert distinct_name(first) != distinct_name(second)
 
 
+@unhurried
 @given(any_name)
 def test_a_result_without_digest_reads_back_as_the_name(name: str) -> None:
     safe = safe_name(name)
@@ -100,6 +106,7 @@ def test_a_disk_that_lists_decomposed_names_still_finds_its_entry() -> None:
     assert safe_name("caf\u00e9", taken=["cafe\u0301"]) == "caf\u00e9"
 
 
+@unhurried
 @given(st.lists(any_name, unique=True, max_size=8))
 def test_names_made_one_after_another_never_meet(names: list[str]) -> None:
     taken: dict[str, str] = {}

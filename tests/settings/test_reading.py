@@ -336,6 +336,7 @@ trees = st.recursive(
 ).filter(lambda tree: isinstance(tree, dict))
 
 
+@settings(deadline=None)
 @given(trees, trees, trees)
 def test_laying_over_is_associative_and_the_last_leaf_wins(one: Any, two: Any, three: Any) -> None:
     assert layered(layered(one, two), three) == layered(one, two, three)

@@ -263,7 +263,15 @@ def _move_aside(path: Path) -> str:
     lock, _ = RunLock.acquire(path / _LOCK)
     lock.release()  # before the rename: Windows moves no folder with an open file
     target = _first_free(path.parent, f"{path.name}.old-", "")
-    path.rename(target)
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise RunError(
+            "the earlier run cannot be moved aside",
+            where=str(path),
+            found=error.strerror or str(error),
+            cure="close what has its files open (TensorBoard, say), or take another --run-id",
+        ) from None
     notice = f"moved the earlier run to {target}"
     _log.warning("%s", notice)
     return notice

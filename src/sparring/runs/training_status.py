@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ class ExportedModel:
         return {
             "steps": self.steps,
             "file_path": self.file_path,
-            "reward": self.reward,
+            "reward": self.reward if self.reward is not None and math.isfinite(self.reward) else None,
             "creation_time": self.creation_time,
             "auxillary_file_paths": [],
         }
