@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["compiled", "entry"]
+__all__ = ["compiled", "entry", "inlined"]
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -26,6 +26,14 @@ def compiled(function: _Function) -> _Function:
     an infinity as in NumPy, because a branch that raises would keep the loops over rays from becoming vector code.
     """
     return cast("_Function", numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: _Function) -> _Function:
+    """Compiles a function into each of its callers: for those that take arrays and are called in an inner loop.
+
+    Numba counts a reference for every array at every call, which costs more than most of these functions do.
+    """
+    return cast("_Function", numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
 def entry(function: _Function) -> _Function:
@@ -45,7 +53,7 @@ def _cover_whole_package(kernel: Any) -> None:  # noqa: ANN401 - a Numba dispatc
     Numba looks only at the file that holds the entry, so a change in a function it calls would go unnoticed. A future
     Numba without these attributes would only bring that back, and only for those who edit kernels.
     """
-    index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    index: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
         index._source_stamp = (index._source_stamp, _package_digest())  # noqa: SLF001
 

@@ -1,9 +1,10 @@
 """Compiled motion of discs among walls and each other: swept, so that nothing passes through anything at any speed.
 
-A disc is a row of `bodies [discs, 4]`: x, z, velocity x, velocity z. Within a tick velocities change only at
-contacts, so all discs move straight to the earliest contact, that contact is resolved by exact impulses, and so on.
-Discs wedged between others would meet infinitely often in one tick: after `MAX_CONTACTS` contacts the touching ones
-are resolved together without bounce, and each disc makes the rest of its way alone up to whatever it meets.
+A disc is a row of `bodies [discs, 4]` (x, z, velocity x, velocity z) and of `traits [discs, 4]` (`RADIUS`,
+`INVERSE_MASS`, `BOUNCE`, `DRAG`). Within a tick velocities change only at contacts, so all discs move straight to the
+earliest contact, that contact is resolved by exact impulses, and so on. Discs wedged between others would meet
+infinitely often in one tick: after `MAX_CONTACTS` contacts the touching ones are resolved together without bounce,
+and each disc makes the rest of its way alone up to whatever it meets.
 
 There is no friction. The last disc is the ball: who strikes it, and how far it comes, is recorded.
 """
@@ -15,11 +16,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled
+from sparring.worlds._compiled import compiled, inlined
 
-__all__ = ["move", "separate"]
+__all__ = ["BOUNCE", "DRAG", "INVERSE_MASS", "RADIUS", "move", "separate"]
 
 FloatArray = NDArray[np.float64]
+
+RADIUS, INVERSE_MASS, BOUNCE, DRAG = range(4)
 
 MAX_CONTACTS = 8
 """Contacts resolved one by one in a tick; ordinary play needs one to four."""
@@ -56,7 +59,7 @@ def _disc_contact_time(dx: float, dz: float, vx: float, vz: float, reach: float,
     return apart / (closing + math.sqrt(square))
 
 
-@compiled
+@inlined
 def _wall_contact_time(
     px: float, pz: float, vx: float, vz: float, radius: float, walls: FloatArray, side: int, rest: float
 ) -> float:
@@ -68,13 +71,13 @@ def _wall_contact_time(
     dz = pz - walls[side, 1]
     distance = walls[side, 2] * dx + walls[side, 3] * dz
     if distance < 0.0:
-        return NEVER  # the centre is behind this face: it is some other wall's matter
-    time = max(distance - radius, 0.0) / speed
+        return NEVER  # the center is behind this face: it is some other wall's matter
+    time: float = max(distance - radius, 0.0) / speed
     place = walls[side, 4] * (dx + vx * time) + walls[side, 5] * (dz + vz * time)
     return time if 0.0 <= place <= walls[side, 6] else NEVER
 
 
-@compiled
+@inlined
 def _first_wall(
     disc: int,
     bodies: FloatArray,
@@ -104,20 +107,18 @@ def _first_wall(
     return first, which
 
 
-@compiled
+@inlined
 def _first_contact(
-    bodies: FloatArray,
-    radius: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-    clear: FloatArray,
-    horizon: float,
+    bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray, clear: FloatArray, horizon: float
 ) -> tuple[float, int, int]:
-    """The earliest contact within `horizon`: when, which disc, and with what (another disc; discs + wall; -1: none)."""
+    """The earliest contact within `horizon`: when, which disc, and with what.
+
+    With what is a later disc, the number of discs plus that of a wall or post, or -1 for no contact at all.
+    """
     discs = bodies.shape[0]
     first, one, other = horizon, 0, -1
     for i in range(discs):
-        time, wall = _first_wall(i, bodies, radius[i], walls, posts, clear, first, RESTING)
+        time, wall = _first_wall(i, bodies, traits[i, RADIUS], walls, posts, clear, first, RESTING)
         if wall >= 0:
             first, one, other = time, i, discs + wall
         for j in range(i + 1, discs):
@@ -126,7 +127,7 @@ def _first_contact(
                 bodies[j, 1] - bodies[i, 1],
                 bodies[j, 2] - bodies[i, 2],
                 bodies[j, 3] - bodies[i, 3],
-                radius[i] + radius[j],
+                traits[i, RADIUS] + traits[j, RADIUS],
                 RESTING,
             )
             if time < first:
@@ -135,23 +136,22 @@ def _first_contact(
 
 
 @compiled
-def _contact_geometry(
-    one: int, other: int, bodies: FloatArray, radius: FloatArray, walls: FloatArray, posts: FloatArray
+def _contact(
+    one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray
 ) -> tuple[float, float, float]:
     """Unit normal from what is touched to disc `one`, and the gap (negative: overlap)."""
-    discs = bodies.shape[0]
+    discs, sides = bodies.shape[0], walls.shape[0]
     px, pz = bodies[one, 0], bodies[one, 1]
-    reach = radius[one]
-    if discs <= other < discs + walls.shape[0]:
+    reach = traits[one, RADIUS]
+    if discs <= other < discs + sides:
         side = other - discs
         nx, nz = walls[side, 2], walls[side, 3]
         return nx, nz, nx * (px - walls[side, 0]) + nz * (pz - walls[side, 1]) - reach
     if other < discs:
         dx, dz = px - bodies[other, 0], pz - bodies[other, 1]
-        reach += radius[other]
+        reach += traits[other, RADIUS]
     else:
-        post = other - discs - walls.shape[0]
-        dx, dz = px - posts[post, 0], pz - posts[post, 1]
+        dx, dz = px - posts[other - discs - sides, 0], pz - posts[other - discs - sides, 1]
     distance = math.sqrt(dx * dx + dz * dz)
     if distance < 1e-12:
         return -1.0, 0.0, -reach  # one on the other: any direction will do, as long as it is always the same
@@ -165,108 +165,76 @@ def _approach(one: int, other: int, bodies: FloatArray, nx: float, nz: float) ->
     if other < bodies.shape[0]:
         vx -= bodies[other, 2]
         vz -= bodies[other, 3]
-    return -(nx * vx + nz * vz)
+    return float(-(nx * vx + nz * vz))
+
+
+@compiled
+def _give(one: int, other: int, traits: FloatArray) -> float:
+    """How much faster a contact opens for each unit of impulse: the sum of inverse masses, walls having none."""
+    give: float = traits[one, INVERSE_MASS]
+    if other < traits.shape[0]:
+        give += traits[other, INVERSE_MASS]
+    return give
 
 
 @compiled
 def _push(
-    one: int,
-    other: int,
-    bodies: FloatArray,
-    inverse_mass: FloatArray,
-    nx: float,
-    nz: float,
-    impulse: float,
-    column: int,
+    one: int, other: int, bodies: FloatArray, traits: FloatArray, nx: float, nz: float, impulse: float, column: int
 ) -> None:
     """Shares `impulse` along the normal out by mass; column 2 changes velocities, column 0 positions."""
-    bodies[one, column] += impulse * inverse_mass[one] * nx
-    bodies[one, column + 1] += impulse * inverse_mass[one] * nz
+    mine = impulse * traits[one, INVERSE_MASS]
+    bodies[one, column] += mine * nx
+    bodies[one, column + 1] += mine * nz
     if other < bodies.shape[0]:
-        bodies[other, column] -= impulse * inverse_mass[other] * nx
-        bodies[other, column + 1] -= impulse * inverse_mass[other] * nz
+        others = impulse * traits[other, INVERSE_MASS]
+        bodies[other, column] -= others * nx
+        bodies[other, column + 1] -= others * nz
 
 
 @compiled
-def _yielding(one: int, other: int, inverse_mass: FloatArray) -> float:
-    return inverse_mass[one] + (inverse_mass[other] if other < inverse_mass.shape[0] else 0.0)
-
-
-@compiled
-def _part(
-    one: int,
-    other: int,
-    bodies: FloatArray,
-    radius: FloatArray,
-    inverse_mass: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-) -> float:
-    """Moves an overlapping pair apart until it just touches; gives the overlap there was."""
-    nx, nz, gap = _contact_geometry(one, other, bodies, radius, walls, posts)
+def _part(one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
+    """Moves an overlapping pair apart until it just touches."""
+    nx, nz, gap = _contact(one, other, bodies, traits, walls, posts)
     if gap < 0.0:
-        _push(one, other, bodies, inverse_mass, nx, nz, -gap / _yielding(one, other, inverse_mass), 0)
-    return max(-gap, 0.0)
+        _push(one, other, bodies, traits, nx, nz, -gap / _give(one, other, traits), 0)
 
 
 @compiled
 def _resolve(
-    one: int,
-    other: int,
-    bodies: FloatArray,
-    radius: FloatArray,
-    inverse_mass: FloatArray,
-    bounce: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
+    one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray
 ) -> None:
     """Newton's impact law for one contact; the bounce is the greater one of the two."""
-    _part(one, other, bodies, radius, inverse_mass, walls, posts)  # takes away what rounding left
-    nx, nz, _ = _contact_geometry(one, other, bodies, radius, walls, posts)
+    _part(one, other, bodies, traits, walls, posts)  # takes away what rounding left
+    nx, nz, _ = _contact(one, other, bodies, traits, walls, posts)
     approach = _approach(one, other, bodies, nx, nz)
-    restitution = bounce[one]
+    bounce = traits[one, BOUNCE]
     if other < bodies.shape[0]:
-        restitution = max(restitution, bounce[other])
+        bounce = max(bounce, traits[other, BOUNCE])
     if approach < NO_BOUNCE_BELOW:
-        restitution = 0.0
-    _push(
-        one,
-        other,
-        bodies,
-        inverse_mass,
-        nx,
-        nz,
-        (1.0 + restitution) * approach / _yielding(one, other, inverse_mass),
-        2,
-    )
+        bounce = 0.0
+    _push(one, other, bodies, traits, nx, nz, (1.0 + bounce) * approach / _give(one, other, traits), 2)
 
 
 @compiled
 def _faces(one: int, side: int, bodies: FloatArray, walls: FloatArray) -> bool:
-    """Whether a disc's centre lies in front of a side, between its ends."""
+    """Whether a disc's center lies in front of a side, between its ends."""
     dx, dz = bodies[one, 0] - walls[side, 0], bodies[one, 1] - walls[side, 1]
     place = walls[side, 4] * dx + walls[side, 5] * dz
-    return walls[side, 2] * dx + walls[side, 3] * dz >= 0.0 and 0.0 <= place <= walls[side, 6]
+    return bool(walls[side, 2] * dx + walls[side, 3] * dz >= 0.0 and 0.0 <= place <= walls[side, 6])
 
 
 @compiled
 def _gather(
-    bodies: FloatArray,
-    radius: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-    within: float,
-    pairs: NDArray[np.int64],
+    bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray, gap: float, pairs: NDArray[np.int64]
 ) -> int:
-    """Writes every contact with a gap of at most `within` to `pairs [MAX_TOGETHER, 2]`; gives their number."""
+    """Writes every contact with at most this gap to `pairs [MAX_TOGETHER, 2]`; gives their number."""
     discs, sides = bodies.shape[0], walls.shape[0]
     count = 0
     for one in range(discs):
         for other in range(one + 1, discs + sides + posts.shape[0]):
             if discs <= other < discs + sides and not _faces(one, other - discs, bodies, walls):
                 continue
-            _, _, gap = _contact_geometry(one, other, bodies, radius, walls, posts)
-            if gap <= within and count < MAX_TOGETHER:
+            if _contact(one, other, bodies, traits, walls, posts)[2] <= gap and count < MAX_TOGETHER:
                 pairs[count, 0] = one
                 pairs[count, 1] = other
                 count += 1
@@ -274,50 +242,48 @@ def _gather(
 
 
 @compiled
-def _settle(
-    bodies: FloatArray, radius: FloatArray, inverse_mass: FloatArray, walls: FloatArray, posts: FloatArray
-) -> None:
+def _settle(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
     """Resolves all contacts together without bounce (projected successive over-relaxation on the impulses)."""
     pairs = np.empty((MAX_TOGETHER, 2), np.int64)
-    count = _gather(bodies, radius, walls, posts, TOUCHING, pairs)
-    total = np.zeros(MAX_TOGETHER)
+    count = _gather(bodies, traits, walls, posts, TOUCHING, pairs)
+    impulse = np.zeros(MAX_TOGETHER)
     for _ in range(SWEEPS):
         largest = 0.0
         for k in range(count):
             one, other = pairs[k, 0], pairs[k, 1]
-            nx, nz, _gap = _contact_geometry(one, other, bodies, radius, walls, posts)
-            give = _yielding(one, other, inverse_mass)
-            wanted = total[k] + OVER_RELAXATION * _approach(one, other, bodies, nx, nz) / give
-            change = max(wanted, 0.0) - total[k]
-            total[k] += change
-            _push(one, other, bodies, inverse_mass, nx, nz, change, 2)
+            nx, nz, _gap = _contact(one, other, bodies, traits, walls, posts)
+            give = _give(one, other, traits)
+            wanted = impulse[k] + OVER_RELAXATION * _approach(one, other, bodies, nx, nz) / give
+            change = max(wanted, 0.0) - impulse[k]
+            impulse[k] += change
+            _push(one, other, bodies, traits, nx, nz, change, 2)
             largest = max(largest, abs(change) * give)
         if largest < 0.1 * SETTLED:
-            break
+            return
 
 
 @compiled
 def _go_alone(
     disc: int,
     bodies: FloatArray,
-    radius: FloatArray,
+    traits: FloatArray,
     walls: FloatArray,
     posts: FloatArray,
     clear: FloatArray,
     horizon: float,
 ) -> None:
     """Moves one disc on until it meets a wall or another disc, all others standing still; keeps its velocity."""
-    time, _ = _first_wall(disc, bodies, radius[disc], walls, posts, clear, horizon, SETTLED)
+    time, _ = _first_wall(disc, bodies, traits[disc, RADIUS], walls, posts, clear, horizon, SETTLED)
     for other in range(bodies.shape[0]):
         if other != disc:
             dx, dz = bodies[disc, 0] - bodies[other, 0], bodies[disc, 1] - bodies[other, 1]
-            reach = radius[disc] + radius[other]
+            reach = traits[disc, RADIUS] + traits[other, RADIUS]
             time = min(time, _disc_contact_time(dx, dz, bodies[disc, 2], bodies[disc, 3], reach, SETTLED))
     bodies[disc, 0] += bodies[disc, 2] * time
     bodies[disc, 1] += bodies[disc, 3] * time
 
 
-@compiled
+@inlined
 def _note_strike(one: int, other: int, bodies: FloatArray, struck: FloatArray) -> None:
     """Keeps the direction from an agent to the ball at their first contact of the tick."""
     ball = bodies.shape[0] - 1
@@ -330,12 +296,10 @@ def _note_strike(one: int, other: int, bodies: FloatArray, struck: FloatArray) -
     struck[one, 2] = dz / distance
 
 
-@compiled
+@inlined
 def move(
     bodies: FloatArray,
-    radius: FloatArray,
-    inverse_mass: FloatArray,
-    bounce: FloatArray,
+    traits: FloatArray,
     walls: FloatArray,
     posts: FloatArray,
     clear: FloatArray,
@@ -346,20 +310,21 @@ def move(
 
     Args:
         bodies: `[discs, 4]`, changed in place.
-        radius, inverse_mass, bounce: `[discs]`.
+        traits: `[discs, 4]`.
         walls, posts, clear: of an `Outline`.
         duration: seconds.
         struck: `[discs - 1, 3]`, written: 1 if the disc met the ball, and the unit vector towards it then.
 
     Returns:
-        The least and the greatest x of the ball's centre on its way.
+        The least and the greatest x of the ball's center on its way.
     """
     ball = bodies.shape[0] - 1
-    struck[:, 0] = 0.0
     left, right = bodies[ball, 0], bodies[ball, 0]
+    for disc in range(ball):
+        struck[disc, 0] = 0.0
     for _ in range(MAX_CONTACTS):
-        time, one, other = _first_contact(bodies, radius, walls, posts, clear, duration)
-        for disc in range(bodies.shape[0]):
+        time, one, other = _first_contact(bodies, traits, walls, posts, clear, duration)
+        for disc in range(ball + 1):
             bodies[disc, 0] += bodies[disc, 2] * time
             bodies[disc, 1] += bodies[disc, 3] * time
         left, right = min(left, bodies[ball, 0]), max(right, bodies[ball, 0])
@@ -367,22 +332,20 @@ def move(
             return left, right
         duration -= time
         _note_strike(one, other, bodies, struck)
-        _resolve(one, other, bodies, radius, inverse_mass, bounce, walls, posts)
-    _settle(bodies, radius, inverse_mass, walls, posts)
-    for disc in range(bodies.shape[0]):
-        _go_alone(disc, bodies, radius, walls, posts, clear, duration)
+        _resolve(one, other, bodies, traits, walls, posts)
+    _settle(bodies, traits, walls, posts)
+    for disc in range(ball + 1):
+        _go_alone(disc, bodies, traits, walls, posts, clear, duration)
     return min(left, bodies[ball, 0]), max(right, bodies[ball, 0])
 
 
 @compiled
-def separate(
-    bodies: FloatArray, radius: FloatArray, inverse_mass: FloatArray, walls: FloatArray, posts: FloatArray
-) -> None:
+def separate(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
     """Moves discs that overlap at the start of an episode apart, the lighter one farther; velocities stay."""
     pairs = np.empty((MAX_TOGETHER, 2), np.int64)
     for _ in range(SWEEPS):
-        count = _gather(bodies, radius, walls, posts, -TOUCHING, pairs)
+        count = _gather(bodies, traits, walls, posts, -TOUCHING, pairs)
         if count == 0:
             return
         for k in range(count):
-            _part(pairs[k, 0], pairs[k, 1], bodies, radius, inverse_mass, walls, posts)
+            _part(pairs[k, 0], pairs[k, 1], bodies, traits, walls, posts)

@@ -1,6 +1,7 @@
 """The compiled soccer game: ticks, contacts, rewards, ends, new starts and views of many arenas in one call.
 
-Arenas do not know of each other, so a range of them can be played by any thread with the same result.
+Arenas do not know of each other, so a range of them can be played by any thread with the same result. Tuples
+of arrays stay in the entry for the reason given at `inlined`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled, entry
-from sparring.worlds._motion import move, separate
+from sparring.worlds._compiled import compiled, entry, inlined
+from sparring.worlds._motion import DRAG, RADIUS, move, separate
 from sparring.worlds._random import seed_streams, uniform
-from sparring.worlds._sight import aim, meet_circle, meet_walls, write_view
-from sparring.worlds._soccer_rules import BALL, BALL_RADIUS, GOAL_LINE, SoccerTables
+from sparring.worlds._sight import aim, meet_circles, meet_walls, write_view
+from sparring.worlds._soccer_rules import (
+    ALWAYS_KICKS,
+    BALL,
+    BALL_RADIUS,
+    FORWARD_PUSH,
+    GOAL_LINE,
+    SIDE_PUSH,
+    START_HEADING,
+    START_X,
+    START_Z,
+    THING,
+    TICK_REWARD,
+    SoccerTables,
+)
 
 __all__ = [
     "BLUE_SCORED",
+    "NOT_STARTED",
     "PLAYING",
     "PURPLE_SCORED",
     "TICKS_PER_DECISION",
@@ -26,10 +41,11 @@ __all__ = [
     "SoccerState",
     "new_state",
     "play_arenas",
-    "start_arenas",
 ]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+RayArray = NDArray[np.float32]
 
 TICKS_PER_DECISION = 5
 TICK = 0.02
@@ -46,6 +62,8 @@ SENSOR_HEIGHT = 0.5
 TOUCH_SHARE = 0.2
 
 PLAYING, BLUE_SCORED, PURPLE_SCORED, TIME_OUT = range(4)
+NOT_STARTED = -1
+"""Ticks of an arena whose next step only starts a match."""
 
 
 class SoccerState(NamedTuple):
@@ -55,7 +73,7 @@ class SoccerState(NamedTuple):
         bodies: `[arenas, discs, 4]`, x, z and velocity of the agents, then of the ball.
         heading: `[arenas, seats]`.
         touching: `[arenas, seats]`, whether the agent was in contact with the ball at the last tick.
-        ticks: `[arenas]` of the running match.
+        ticks: `[arenas]` of the running match, or `NOT_STARTED`.
         streams: `[arenas]`, state of the random streams.
         ball_radius, ball_touch: `[arenas]`, parameters as they hold in the running match.
         actions: `[arenas, seats, 3]` for the next step.
@@ -69,19 +87,19 @@ class SoccerState(NamedTuple):
     bodies: FloatArray
     heading: FloatArray
     touching: NDArray[np.bool_]
-    ticks: NDArray[np.int64]
+    ticks: IntArray
     streams: NDArray[np.uint64]
     ball_radius: FloatArray
     ball_touch: FloatArray
     actions: NDArray[np.int32]
     sight: NDArray[np.float32]
     reward: NDArray[np.float32]
-    outcome: NDArray[np.int64]
+    outcome: IntArray
     last_sight: NDArray[np.float32]
     last_reward: NDArray[np.float32]
     last_group_reward: NDArray[np.float32]
     score: NDArray[np.float32]
-    last_ticks: NDArray[np.int64]
+    last_ticks: IntArray
 
 
 def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerState:
@@ -90,7 +108,7 @@ def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerSt
         bodies=np.zeros((arenas, seats + 1, 4)),
         heading=np.zeros((arenas, seats)),
         touching=np.zeros((arenas, seats), np.bool_),
-        ticks=np.zeros(arenas, np.int64),
+        ticks=np.full(arenas, NOT_STARTED, np.int64),
         streams=seed_streams(seed, arenas),
         ball_radius=np.full(arenas, BALL_RADIUS),
         ball_touch=np.zeros(arenas),
@@ -106,58 +124,6 @@ def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerSt
     )
 
 
-class _Scratch(NamedTuple):
-    """Room for one arena at a time.
-
-    Attributes:
-        radius: `[discs]`.
-        facing: `[seats, 2]`, cosine and sine of the headings.
-        struck: `[seats, 3]`, see `move`.
-        reward: `[seats]`, of this step.
-        rays, hits: `[2, rays]`, see `aim`.
-    """
-
-    radius: FloatArray
-    facing: FloatArray
-    struck: FloatArray
-    reward: FloatArray
-    rays: FloatArray
-    hits: FloatArray
-
-
-@compiled
-def _scratch(tables: SoccerTables) -> _Scratch:
-    seats, rays = tables.fans.shape[0], tables.fans.shape[2]
-    return _Scratch(
-        tables.radius.copy(),
-        np.empty((seats, 2)),
-        np.empty((seats, 3)),
-        np.empty(seats),
-        np.empty((2, rays)),
-        np.empty((2, rays)),
-    )
-
-
-@compiled
-def _steer(tables: SoccerTables, state: SoccerState, arena: int, seat: int, facing: FloatArray) -> None:
-    """One tick of an agent's choices: a push along its heading or to its side, then a turn."""
-    along, aside, turn = state.actions[arena, seat, 0], state.actions[arena, seat, 1], state.actions[arena, seat, 2]
-    cosine, sine = facing[seat, 0], facing[seat, 1]
-    if aside != 0:  # a sideways choice replaces the push along the heading
-        push = tables.push[seat, 1] if aside == 1 else -tables.push[seat, 1]
-        state.bodies[arena, seat, 2] += push * sine
-        state.bodies[arena, seat, 3] -= push * cosine
-    elif along != 0:
-        push = tables.push[seat, 0] if along == 1 else -tables.push[seat, 0]
-        state.bodies[arena, seat, 2] += push * cosine
-        state.bodies[arena, seat, 3] += push * sine
-    if turn != 0:
-        turn_sine = TURN_SINE if turn == 1 else -TURN_SINE
-        facing[seat, 0] = TURN_COSINE * cosine - turn_sine * sine
-        facing[seat, 1] = turn_sine * cosine + TURN_COSINE * sine
-        state.heading[arena, seat] = _wrapped(state.heading[arena, seat] + (TURN if turn == 1 else -TURN))
-
-
 @compiled
 def _wrapped(angle: float) -> float:
     if angle > math.pi:
@@ -167,195 +133,306 @@ def _wrapped(angle: float) -> float:
     return angle
 
 
-@compiled
-def _touch(tables: SoccerTables, state: SoccerState, arena: int, seat: int, scratch: _Scratch) -> None:
+@inlined
+def _steer(
+    bodies: FloatArray, heading: FloatArray, actions: NDArray[np.int32], seats: FloatArray, facing: FloatArray
+) -> None:
+    """One tick of the agents' choices: a push along the heading or to the side, then a turn."""
+    for seat in range(seats.shape[0]):
+        cosine, sine = facing[seat, 0], facing[seat, 1]
+        if actions[seat, 1] != 0:  # a sideways choice replaces the push along the heading
+            push = seats[seat, SIDE_PUSH] if actions[seat, 1] == 1 else -seats[seat, SIDE_PUSH]
+            bodies[seat, 2] += push * sine
+            bodies[seat, 3] -= push * cosine
+        elif actions[seat, 0] != 0:
+            push = seats[seat, FORWARD_PUSH] if actions[seat, 0] == 1 else -seats[seat, FORWARD_PUSH]
+            bodies[seat, 2] += push * cosine
+            bodies[seat, 3] += push * sine
+        if actions[seat, 2] != 0:
+            turn, turn_sine = (TURN, TURN_SINE) if actions[seat, 2] == 1 else (-TURN, -TURN_SINE)
+            facing[seat, 0] = TURN_COSINE * cosine - turn_sine * sine
+            facing[seat, 1] = turn_sine * cosine + TURN_COSINE * sine
+            heading[seat] = _wrapped(heading[seat] + turn)
+
+
+@inlined
+def _touch(
+    bodies: FloatArray,
+    traits: FloatArray,
+    touching: NDArray[np.bool_],
+    actions: NDArray[np.int32],
+    seats: FloatArray,
+    struck: FloatArray,
+    touch_reward: float,
+    reward: FloatArray,
+) -> None:
     """Where contact with the ball begins in this tick: the touch reward, and the kick of whoever is armed.
 
     The kick is the force of the tick that follows, so it comes on top of the bounce.
     """
-    bodies = state.bodies[arena]
     ball = bodies.shape[0] - 1
-    dx, dz = bodies[ball, 0] - bodies[seat, 0], bodies[ball, 1] - bodies[seat, 1]
-    distance = math.sqrt(dx * dx + dz * dz)
-    struck = scratch.struck[seat, 0] > 0.0
-    touches = struck or distance <= scratch.radius[seat] + scratch.radius[ball] + CONTACT_GAP
-    begins = touches and not state.touching[arena, seat]
-    state.touching[arena, seat] = touches
-    if not begins:
-        return
-    scratch.reward[seat] += TOUCH_SHARE * state.ball_touch[arena]
-    if tables.kicks_always[seat] or state.actions[arena, seat, 0] == 1:
-        nx = scratch.struck[seat, 1] if struck else dx / max(distance, 1e-12)
-        nz = scratch.struck[seat, 2] if struck else dz / max(distance, 1e-12)
-        bodies[ball, 2] += KICK * nx
-        bodies[ball, 3] += KICK * nz
-
-
-@compiled
-def _goal_or_time(tables: SoccerTables, state: SoccerState, arena: int, left: float, right: float) -> int:
-    """How the match stands after a tick in which the ball's center came from `left` to `right`.
-
-    The ball's center moves half a meter above the floor of the goals, so it overlaps the floor of a goal by less
-    than its radius. It cannot be beside the goal there: the corner walls keep it away.
-    """
-    radius = state.ball_radius[arena]
-    line = GOAL_LINE - math.sqrt(max(radius * radius - 0.25, 0.0))
-    if right >= line and tables.goals_open[1]:
-        return BLUE_SCORED
-    if left <= -line and tables.goals_open[0]:
-        return PURPLE_SCORED
-    return TIME_OUT if state.ticks[arena] >= tables.max_ticks[0] else PLAYING
-
-
-@compiled
-def _tick(tables: SoccerTables, state: SoccerState, arena: int, scratch: _Scratch) -> int:
-    bodies = state.bodies[arena]
-    seats = bodies.shape[0] - 1
-    for seat in range(seats):
-        _steer(tables, state, arena, seat, scratch.facing)
-    for disc in range(seats + 1):
-        bodies[disc, 2] *= tables.drag[disc]
-        bodies[disc, 3] *= tables.drag[disc]
-    left, right = move(
-        bodies,
-        scratch.radius,
-        tables.inverse_mass,
-        tables.bounce,
-        tables.walls,
-        tables.posts,
-        tables.clear,
-        TICK,
-        scratch.struck,
-    )
-    for seat in range(seats):
-        _touch(tables, state, arena, seat, scratch)
-        scratch.reward[seat] += tables.tick_reward[seat]
-    state.ticks[arena] += 1
-    return _goal_or_time(tables, state, arena, left, right)
-
-
-@compiled
-def _face(state: SoccerState, arena: int, facing: FloatArray) -> None:
-    for seat in range(facing.shape[0]):
-        facing[seat, 0] = math.cos(state.heading[arena, seat])
-        facing[seat, 1] = math.sin(state.heading[arena, seat])
-
-
-@compiled
-def _cast(tables: SoccerTables, state: SoccerState, arena: int, seat: int, scratch: _Scratch) -> None:
-    """What one agent's rays meet: walls, posts, the other agents and the ball."""
-    bodies, rays, hits = state.bodies[arena], scratch.rays, scratch.hits
-    length, sphere = tables.sight[0], tables.sight[1]
-    count, overlaps = tables.fan_sizes[seat], tables.sees_overlaps[0]
-    px, pz = bodies[seat, 0], bodies[seat, 1]
-    aim(scratch.facing[seat, 0], scratch.facing[seat, 1], tables.fans[seat], count, length, rays, hits)
-    meet_walls(px, pz, sphere, length, tables.walls, rays, count, hits, overlaps)
-    for post in range(tables.posts.shape[0]):
-        dx, dz = tables.posts[post, 0] - px, tables.posts[post, 1] - pz
-        meet_circle(dx, dz, sphere, length, tables.posts[post, 2], rays, count, hits, overlaps)
-    for disc in range(bodies.shape[0]):
-        if disc == seat:
-            continue
-        thing = tables.thing[disc] if disc < tables.thing.shape[0] else BALL
-        both = scratch.radius[disc] + sphere
-        reach = math.sqrt(both * both - SENSOR_HEIGHT * SENSOR_HEIGHT)
-        dx, dz = bodies[disc, 0] - px, bodies[disc, 1] - pz
-        meet_circle(dx, dz, reach, length, float(thing), rays, count, hits, overlaps)
-
-
-@compiled
-def _look(tables: SoccerTables, state: SoccerState, arena: int, scratch: _Scratch) -> None:
-    """Adds a frame to the observations of all agents of an arena."""
-    _face(state, arena, scratch.facing)
-    caster = -1
-    for row in range(tables.sensors.shape[0]):
-        seat, first, count = tables.sensors[row, 0], tables.sensors[row, 1], tables.sensors[row, 2]
-        tags, stack, place = tables.sensors[row, 3], tables.sensors[row, 4], tables.sensors[row, 5]
-        if seat != caster:
-            _cast(tables, state, arena, seat, scratch)
-            caster = seat
-        view = state.sight[arena, place : place + count * (tags + 2) * stack]
-        write_view(view, scratch.hits, first, count, tables.slots[row], tags, stack, 1.0 / tables.sight[0])
-
-
-@compiled
-def _start(tables: SoccerTables, state: SoccerState, parameters: FloatArray, arena: int, scratch: _Scratch) -> None:
-    """A new match: the parameters take effect, everyone stands somewhere near its place, the first view is taken."""
-    bodies = state.bodies[arena]
-    ball = bodies.shape[0] - 1
-    state.ball_touch[arena] = parameters[0]
-    state.ball_radius[arena] = BALL_RADIUS * parameters[1]
-    scratch.radius[ball] = state.ball_radius[arena]
-    bodies[:] = 0.0
     for seat in range(ball):
-        bodies[seat, 0] = uniform(state.streams, arena, tables.start[seat, 0], START_SPREAD)
-        bodies[seat, 1] = tables.start[seat, 1]
-        state.heading[arena, seat] = _wrapped(uniform(state.streams, arena, tables.start[seat, 2], HEADING_SPREAD))
-    bodies[ball, 0] = uniform(state.streams, arena, 0.0, BALL_SPREAD)
-    bodies[ball, 1] = uniform(state.streams, arena, 0.0, BALL_SPREAD)
-    separate(bodies, scratch.radius, tables.inverse_mass, tables.walls, tables.posts)
-    state.ticks[arena] = 0
-    state.touching[arena] = False
-    state.reward[arena] = 0.0
-    state.sight[arena] = 0.0
-    _look(tables, state, arena, scratch)
+        dx, dz = bodies[ball, 0] - bodies[seat, 0], bodies[ball, 1] - bodies[seat, 1]
+        distance = math.sqrt(dx * dx + dz * dz)
+        met = struck[seat, 0] > 0.0
+        touches = met or distance <= traits[seat, RADIUS] + traits[ball, RADIUS] + CONTACT_GAP
+        begins = touches and not touching[seat]
+        touching[seat] = touches
+        if not begins:
+            continue
+        reward[seat] += touch_reward
+        if seats[seat, ALWAYS_KICKS] > 0.0 or actions[seat, 0] == 1:
+            bodies[ball, 2] += KICK * (struck[seat, 1] if met else dx / max(distance, 1e-12))
+            bodies[ball, 3] += KICK * (struck[seat, 2] if met else dz / max(distance, 1e-12))
 
 
 @compiled
-def _finish(tables: SoccerTables, state: SoccerState, arena: int, outcome: int, scratch: _Scratch) -> None:
-    """Keeps what the agents see and get at the end of their match."""
-    state.last_sight[arena] = state.sight[arena]
-    state.last_reward[arena] = scratch.reward
-    state.last_ticks[arena] = state.ticks[arena]
-    if outcome == TIME_OUT:
-        state.last_group_reward[arena] = 0.0
-        state.score[arena] = tables.timeout_score
-        return
-    scorer = 0 if outcome == BLUE_SCORED else 1
-    state.last_group_reward[arena, scorer] = 1.0 - state.ticks[arena] / tables.max_ticks[0]
-    state.last_group_reward[arena, 1 - scorer] = -1.0
-    state.score[arena, scorer] = 1.0
-    state.score[arena, 1 - scorer] = 0.0
+def _scorer(radius: float, left: float, right: float, blue_goal_open: bool) -> int:
+    """Whether a ball whose center came from `left` to `right` is in a goal.
 
-
-@entry
-def start_arenas(tables: SoccerTables, state: SoccerState, parameters: FloatArray, first: int, last: int) -> None:
-    """Starts new matches in arenas `first` to `last` - 1; those that ran are forgotten.
-
-    Args:
-        tables: the rules.
-        state: changed in place.
-        parameters: `[2]`, touch reward and multiple of the ball's radius for matches that start.
-        first: first arena.
-        last: one past the last arena.
+    The center moves half a meter above the floor of the goals, so it overlaps the floor of a goal by less than its
+    radius. It cannot be beside the goal there: the corner walls keep it away.
     """
-    scratch = _scratch(tables)
-    for arena in range(first, last):
-        _start(tables, state, parameters, arena, scratch)
-        state.outcome[arena] = PLAYING
-        state.actions[arena] = 0
+    line = GOAL_LINE - math.sqrt(max(radius * radius - 0.25, 0.0))
+    if right >= line:
+        return BLUE_SCORED
+    if left <= -line and blue_goal_open:
+        return PURPLE_SCORED
+    return PLAYING
+
+
+@compiled
+def _play(
+    first: int,
+    outcome: IntArray,
+    bodies: FloatArray,
+    heading: FloatArray,
+    touching: NDArray[np.bool_],
+    actions: NDArray[np.int32],
+    ticks: IntArray,
+    reward: RayArray,
+    ball_radius: FloatArray,
+    ball_touch: FloatArray,
+    traits: FloatArray,
+    seats: FloatArray,
+    walls: FloatArray,
+    posts: FloatArray,
+    clear: FloatArray,
+    blue_goal_open: bool,
+    max_ticks: int,
+) -> None:
+    """Plays one decision, or what the end of a match leaves of it, in the arenas from `first` on that have started.
+
+    Writes `outcome [arenas from first on]`; no arena plays when its match ended before.
+    """
+    discs = traits.shape[0]
+    struck, facing, earned = np.zeros((discs - 1, 3)), np.zeros((discs - 1, 2)), np.zeros(discs - 1)
+    for k in range(outcome.shape[0]):
+        outcome[k] = PLAYING
+        if ticks[first + k] == NOT_STARTED:
+            continue
+        arena = first + k
+        pitch, angles, touches, choices = bodies[arena], heading[arena], touching[arena], actions[arena]
+        traits[discs - 1, RADIUS] = ball_radius[arena]
+        for seat in range(discs - 1):
+            facing[seat, 0], facing[seat, 1] = math.cos(angles[seat]), math.sin(angles[seat])
+            earned[seat] = 0.0
+        for _ in range(TICKS_PER_DECISION):
+            _steer(pitch, angles, choices, seats, facing)
+            for disc in range(discs):
+                pitch[disc, 2] *= traits[disc, DRAG]
+                pitch[disc, 3] *= traits[disc, DRAG]
+            left, right = move(pitch, traits, walls, posts, clear, TICK, struck)
+            _touch(pitch, traits, touches, choices, seats, struck, TOUCH_SHARE * ball_touch[arena], earned)
+            ticks[arena] += 1
+            outcome[k] = _scorer(ball_radius[arena], left, right, blue_goal_open)
+            if outcome[k] == PLAYING and ticks[arena] >= max_ticks:
+                outcome[k] = TIME_OUT
+            for seat in range(discs - 1):
+                earned[seat] += seats[seat, TICK_REWARD]
+            if outcome[k] != PLAYING:
+                break
+        for seat in range(discs - 1):
+            reward[arena, seat] = earned[seat]
+
+
+@inlined
+def _arrange(
+    arena: int,
+    bodies: FloatArray,
+    ball_radius: float,
+    traits: FloatArray,
+    seats: FloatArray,
+    posts: FloatArray,
+    sphere: float,
+    circles: FloatArray,
+) -> None:
+    """Lists everything round as rays meet it: the discs by their number, then the posts."""
+    ball = traits.shape[0] - 1
+    for disc in range(ball + 1):
+        both = (traits[disc, RADIUS] if disc < ball else ball_radius) + sphere
+        circles[disc, 0] = bodies[arena, disc, 0]
+        circles[disc, 1] = bodies[arena, disc, 1]
+        circles[disc, 2] = math.sqrt(both * both - SENSOR_HEIGHT * SENSOR_HEIGHT)
+        circles[disc, 3] = seats[disc, THING] if disc < ball else BALL
+    for post in range(posts.shape[0]):
+        circles[ball + 1 + post, 0] = posts[post, 0]
+        circles[ball + 1 + post, 1] = posts[post, 1]
+        circles[ball + 1 + post, 2] = sphere
+        circles[ball + 1 + post, 3] = posts[post, 2]
+
+
+@compiled
+def _look(
+    due: NDArray[np.bool_],
+    first: int,
+    bodies: FloatArray,
+    heading: FloatArray,
+    ball_radius: FloatArray,
+    sight: RayArray,
+    traits: FloatArray,
+    seats: FloatArray,
+    walls: FloatArray,
+    posts: FloatArray,
+    fans: RayArray,
+    fan_blocks: IntArray,
+    sensors: IntArray,
+    marks: IntArray,
+    length: float,
+    sphere: float,
+    sees_overlaps: bool,
+) -> None:
+    """Adds a frame to the observations of all agents in the arenas that are `due`, counted from `first`."""
+    circles = np.zeros((traits.shape[0] + posts.shape[0], 4))
+    rays = np.zeros(fans.shape[1:], np.float32)
+    hits = np.zeros(rays.shape[1:], np.float32)
+    flat_hits = hits.reshape(hits.size)
+    for k in range(due.shape[0]):
+        if not due[k]:
+            continue
+        arena = first + k
+        _arrange(arena, bodies, ball_radius[arena], traits, seats, posts, sphere, circles)
+        caster = -1
+        for sensor in range(sensors.shape[0]):
+            seat = sensors[sensor, 0]
+            if seat != caster:
+                caster = seat
+                blocks, px, pz, angle = fan_blocks[seat], circles[seat, 0], circles[seat, 1], heading[arena, seat]
+                aim(math.cos(angle), math.sin(angle), fans, seat, blocks, length, rays, hits)
+                meet_walls(px, pz, sphere, length, walls, rays, blocks, hits, sees_overlaps)
+                meet_circles(px, pz, length, circles, seat, rays, blocks, hits, sees_overlaps)
+            write_view(arena, sight, flat_hits, sensors, sensor, marks, length)
+
+
+@compiled
+def _finish(
+    first: int,
+    outcome: IntArray,
+    ticks: IntArray,
+    reward: RayArray,
+    sight: RayArray,
+    timeout_score: FloatArray,
+    max_ticks: int,
+    last_ticks: IntArray,
+    last_reward: RayArray,
+    last_sight: RayArray,
+    last_group_reward: RayArray,
+    score: RayArray,
+) -> None:
+    """Keeps what the agents of arenas whose match ended see and get, and what their teams get."""
+    for k in range(outcome.shape[0]):
+        if outcome[k] == PLAYING:
+            continue
+        arena = first + k
+        last_ticks[arena] = ticks[arena]
+        last_reward[arena] = reward[arena]
+        last_sight[arena] = sight[arena]
+        last_group_reward[arena] = 0.0
+        score[arena] = timeout_score
+        if outcome[k] != TIME_OUT:
+            scorer = 0 if outcome[k] == BLUE_SCORED else 1
+            last_group_reward[arena, scorer] = 1.0 - ticks[arena] / max_ticks
+            last_group_reward[arena, 1 - scorer] = -1.0
+            score[arena, scorer] = 1.0
+            score[arena, 1 - scorer] = 0.0
+
+
+@compiled
+def _start(
+    due: NDArray[np.bool_],
+    first: int,
+    bodies: FloatArray,
+    heading: FloatArray,
+    touching: NDArray[np.bool_],
+    ticks: IntArray,
+    streams: NDArray[np.uint64],
+    ball_radius: FloatArray,
+    ball_touch: FloatArray,
+    reward: RayArray,
+    sight: RayArray,
+    traits: FloatArray,
+    seats: FloatArray,
+    walls: FloatArray,
+    posts: FloatArray,
+    parameters: FloatArray,
+) -> None:
+    """Begins matches: the parameters take effect, everyone stands somewhere near its place, at rest."""
+    ball = traits.shape[0] - 1
+    for k in range(due.shape[0]):
+        if not due[k]:
+            continue
+        arena = first + k
+        ball_touch[arena] = parameters[0]
+        ball_radius[arena] = BALL_RADIUS * parameters[1]
+        ticks[arena] = 0
+        touching[arena] = False
+        reward[arena] = 0.0
+        sight[arena] = 0.0
+        bodies[arena] = 0.0
+        for seat in range(ball):
+            bodies[arena, seat, 0] = uniform(streams, arena, seats[seat, START_X], START_SPREAD)
+            bodies[arena, seat, 1] = seats[seat, START_Z]
+            heading[arena, seat] = _wrapped(uniform(streams, arena, seats[seat, START_HEADING], HEADING_SPREAD))
+        bodies[arena, ball, 0] = uniform(streams, arena, 0.0, BALL_SPREAD)
+        bodies[arena, ball, 1] = uniform(streams, arena, 0.0, BALL_SPREAD)
+        traits[ball, RADIUS] = ball_radius[arena]
+        separate(bodies[arena], traits, walls, posts)
 
 
 @entry
 def play_arenas(tables: SoccerTables, state: SoccerState, parameters: FloatArray, first: int, last: int) -> None:
     """Plays one decision of arenas `first` to `last` - 1; where a match ends, the next one starts at once.
 
-    Args are those of `start_arenas`.
+    An arena whose match has not started only starts it.
+
+    Args:
+        tables: the rules.
+        state: changed in place.
+        parameters: `[2]`, `ball_touch` and `ball_scale` for matches that start.
+        first: first arena.
+        last: one past the last arena.
     """
-    scratch = _scratch(tables)
-    for arena in range(first, last):
-        scratch.radius[-1] = state.ball_radius[arena]
-        scratch.reward[:] = 0.0
-        _face(state, arena, scratch.facing)
-        outcome = PLAYING
-        for _ in range(TICKS_PER_DECISION):
-            outcome = _tick(tables, state, arena, scratch)
-            if outcome != PLAYING:
-                break
-        _look(tables, state, arena, scratch)
-        state.outcome[arena] = outcome
-        state.reward[arena] = scratch.reward
-        state.actions[arena] = 0
-        if outcome != PLAYING:
-            _finish(tables, state, arena, outcome, scratch)
-            _start(tables, state, parameters, arena, scratch)
+    t, s, traits, outcome = tables, state, tables.traits.copy(), state.outcome[first:last]
+    due = s.ticks[first:last] != NOT_STARTED
+    _play(
+        first, outcome, s.bodies, s.heading, s.touching, s.actions, s.ticks, s.reward, s.ball_radius, s.ball_touch,
+        traits, t.seats, t.walls, t.posts, t.clear, t.blue_goal_open, t.max_ticks,
+    )  # fmt: skip
+    s.actions[first:last] = 0
+    _look(
+        due, first, s.bodies, s.heading, s.ball_radius, s.sight, traits, t.seats, t.walls, t.posts, t.fans,
+        t.fan_blocks, t.sensors, t.marks, t.sight[0], t.sight[1], t.sees_overlaps,
+    )  # fmt: skip
+    _finish(
+        first, outcome, s.ticks, s.reward, s.sight, t.timeout_score, t.max_ticks, s.last_ticks, s.last_reward,
+        s.last_sight, s.last_group_reward, s.score,
+    )  # fmt: skip
+    due = (outcome != PLAYING) | (s.ticks[first:last] == NOT_STARTED)
+    _start(
+        due, first, s.bodies, s.heading, s.touching, s.ticks, s.streams, s.ball_radius, s.ball_touch, s.reward,
+        s.sight, traits, t.seats, t.walls, t.posts, parameters,
+    )  # fmt: skip
+    _look(
+        due, first, s.bodies, s.heading, s.ball_radius, s.sight, traits, t.seats, t.walls, t.posts, t.fans,
+        t.fan_blocks, t.sensors, t.marks, t.sight[0], t.sight[1], t.sees_overlaps,
+    )  # fmt: skip

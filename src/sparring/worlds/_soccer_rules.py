@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.worlds._sight import LANES, MOST_THINGS, NOTHING
 from sparring.worlds.outline import Outline
 from sparring.worlds.sensors import RaySensor
 
@@ -39,7 +40,6 @@ IntArray = NDArray[np.int64]
 
 # What rays tell apart. Where two sides meet in a post, the lower number wins: a goal's post belongs to the goal.
 BALL, BLUE_GOAL, PURPLE_GOAL, WALL, BLUE_AGENT, PURPLE_AGENT = range(6)
-THINGS: Final = 6
 
 BALL_RADIUS: Final = 0.624
 BALL_MASS: Final = 3.0
@@ -177,102 +177,99 @@ def soccer_twos_rules() -> SoccerRules:
     )
 
 
+FORWARD_PUSH, SIDE_PUSH, ALWAYS_KICKS, TICK_REWARD, THING, START_X, START_Z, START_HEADING = range(8)
+"""Columns of `SoccerTables.seats`."""
+
+
 class SoccerTables(NamedTuple):
     """The rules as arrays for the kernel; read only.
 
     Attributes:
         walls, posts, clear: of the pitch.
-        radius, inverse_mass, bounce, drag: `[discs]`, the ball last; drag is the factor a tick leaves.
-        team: `[seats]`.
-        push: `[seats, 2]`, forward and sideways.
-        kicks_always: `[seats]`.
-        start: `[seats, 3]`, x, z and heading.
-        tick_reward: `[seats]`.
-        thing: `[seats]`, what rays report.
-        fans: `[seats, 2, rays]`, padded with repeats of the last ray to whole vector registers.
-        fan_sizes: `[seats]`, rays with padding.
-        sensors: `[sensors, 6]`: seat, first ray, rays, tags, stack, place in the arena's view.
-        slots: `[sensors, things]`, place of a thing among the tags, -1 if it has none.
-        sight: length and radius of all rays.
-        goals_open: `[2]`, whether blue's and purple's goal can be scored in.
+        traits: `[discs, 4]`, see `move`; the ball last, at its default radius.
+        seats: `[seats, 8]`, columns above; 1 for an agent that always kicks.
+        fans: `[seats, 2, blocks, LANES]`, see `aim`; filled up with repeats of the last ray.
+        fan_blocks: `[seats]`, blocks in use.
+        sensors, marks: see `write_view`.
+        sight: `[2]`, length and radius of all rays.
         timeout_score: `[2]` by team.
-        max_ticks, sees_overlaps: `[1]`.
+        blue_goal_open: whether purple can score.
+        sees_overlaps: whether rays report what overlaps their sphere.
+        max_ticks: length of a match.
     """
 
     walls: FloatArray
     posts: FloatArray
     clear: FloatArray
-    radius: FloatArray
-    inverse_mass: FloatArray
-    bounce: FloatArray
-    drag: FloatArray
-    team: IntArray
-    push: FloatArray
-    kicks_always: NDArray[np.bool_]
-    start: FloatArray
-    tick_reward: FloatArray
-    thing: IntArray
-    fans: FloatArray
-    fan_sizes: IntArray
+    traits: FloatArray
+    seats: FloatArray
+    fans: NDArray[np.float32]
+    fan_blocks: IntArray
     sensors: IntArray
-    slots: IntArray
+    marks: IntArray
     sight: FloatArray
-    goals_open: NDArray[np.bool_]
     timeout_score: FloatArray
-    max_ticks: IntArray
-    sees_overlaps: NDArray[np.bool_]
+    blue_goal_open: bool
+    sees_overlaps: bool
+    max_ticks: int
 
 
 def tables(rules: SoccerRules, *, max_ticks: int, sees_overlaps: bool) -> SoccerTables:
     """Lays the rules out for the kernel."""
-    seats = rules.seats
-    agents = len(seats)
-    fans, fan_sizes = _fans(seats)
-    sensors, slots = _sensor_rows(seats)
-    eye = seats[0].sensors[0]
+    fans, fan_blocks = _fans(rules.seats)
+    sensors, marks = _sensor_rows(rules.seats)
+    eye = rules.seats[0].sensors[0]
+    agent = (AGENT_RADIUS, 1.0 / AGENT_MASS, 0.0, 1.0 - AGENT_DRAG_PER_TICK)
+    ball = (BALL_RADIUS, 1.0 / BALL_MASS, BALL_BOUNCE, 1.0 - BALL_DRAG_PER_TICK)
     return SoccerTables(
         walls=rules.pitch.walls(),
         posts=rules.pitch.posts(),
         clear=np.array(rules.pitch.clear),
-        radius=np.array([AGENT_RADIUS] * agents + [BALL_RADIUS]),
-        inverse_mass=1.0 / np.array([AGENT_MASS] * agents + [BALL_MASS]),
-        bounce=np.array([0.0] * agents + [BALL_BOUNCE]),
-        drag=1.0 - np.array([AGENT_DRAG_PER_TICK] * agents + [BALL_DRAG_PER_TICK]),
-        team=np.array([seat.team for seat in seats], np.int64),
-        push=np.array([(seat.forward_push, seat.side_push) for seat in seats]),
-        kicks_always=np.array([seat.kicks_always for seat in seats]),
-        start=np.array([(seat.start_x, seat.start_z, math.pi * seat.team) for seat in seats]),
-        tick_reward=np.array([seat.match_reward / max_ticks for seat in seats]),
-        thing=np.array([(BLUE_AGENT, PURPLE_AGENT)[seat.team] for seat in seats], np.int64),
+        traits=np.array([agent] * len(rules.seats) + [ball]),
+        seats=np.array([_seat_row(seat, max_ticks) for seat in rules.seats]),
         fans=fans,
-        fan_sizes=fan_sizes,
+        fan_blocks=fan_blocks,
         sensors=sensors,
-        slots=slots,
+        marks=marks,
         sight=np.array([eye.length, eye.radius]),
-        goals_open=np.array([rules.blue_goal_open, True]),
         timeout_score=np.array(rules.timeout_score),
-        max_ticks=np.array([max_ticks], np.int64),
-        sees_overlaps=np.array([sees_overlaps]),
+        blue_goal_open=rules.blue_goal_open,
+        sees_overlaps=sees_overlaps,
+        max_ticks=max_ticks,
     )
 
 
-def _fans(seats: tuple[Seat, ...]) -> tuple[FloatArray, IntArray]:
-    register = 8
+def _seat_row(seat: Seat, max_ticks: int) -> tuple[float, ...]:
+    return (
+        seat.forward_push,
+        seat.side_push,
+        float(seat.kicks_always),
+        seat.match_reward / max_ticks,
+        float((BLUE_AGENT, PURPLE_AGENT)[seat.team]),
+        seat.start_x,
+        seat.start_z,
+        math.pi * seat.team,
+    )
+
+
+def _fans(seats: tuple[Seat, ...]) -> tuple[NDArray[np.float32], IntArray]:
     fans = [np.concatenate([sensor.directions() for sensor in seat.sensors], axis=1) for seat in seats]
-    sizes = [-(-fan.shape[1] // register) * register for fan in fans]
-    widest = max(sizes)
-    padded = [np.pad(fan, ((0, 0), (0, widest - fan.shape[1])), mode="edge") for fan in fans]
-    return np.stack(padded), np.array(sizes, np.int64)
+    blocks = [-(-fan.shape[1] // LANES) for fan in fans]
+    padded = [np.pad(fan, ((0, 0), (0, max(blocks) * LANES - fan.shape[1])), mode="edge") for fan in fans]
+    packed = np.stack(padded).reshape(len(seats), 2, max(blocks), LANES).astype(np.float32)
+    return packed, np.array(blocks, np.int64)
 
 
 def _sensor_rows(seats: tuple[Seat, ...]) -> tuple[IntArray, IntArray]:
-    rows, slots = [], []
+    rows, marks = [], []
     place = 0
     for number, seat in enumerate(seats):
         first = 0
         for sensor in seat.sensors:
             rows.append((number, first, sensor.count, len(sensor.tags), sensor.stack, place))
-            slots.append([sensor.tags.index(thing) if thing in sensor.tags else -1 for thing in range(THINGS)])
+            tags, fraction = sensor.tags, len(sensor.tags) + 1
+            marks.append([tags.index(thing) if thing in tags else fraction for thing in range(MOST_THINGS)])
+            marks[-1][NOTHING] = len(tags)
             first += sensor.count
             place += sensor.size
-    return np.array(rows, np.int64), np.array(slots, np.int64)
+    return np.array(rows, np.int64), np.array(marks, np.int64)

@@ -15,28 +15,27 @@ from __future__ import annotations
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.environments.environment import Environment, EnvironmentStatistic, StateTree
-from sparring.errors import CheckpointError, GameError, SettingsError, SparringError, SpecError
-from sparring.specs import ActionSpec, BehaviorSpec
+from sparring.errors import CheckpointError, Finding, GameError, SettingsError, SparringError
+from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
+from sparring.worlds._soccer_columns import TeamColumns
 from sparring.worlds._soccer_kernel import (
+    NOT_STARTED,
     PLAYING,
     TICKS_PER_DECISION,
     TIME_OUT,
-    SoccerState,
     new_state,
     play_arenas,
-    start_arenas,
 )
 from sparring.worlds._soccer_rules import (
     SoccerRules,
-    SoccerTables,
     soccer_twos_rules,
     strikers_vs_goalie_rules,
     tables,
@@ -47,10 +46,6 @@ from sparring.worlds.scene import Scene
 
 __all__ = ["SoccerTwos", "StrikersVsGoalie"]
 
-IntArray = NDArray[np.int32]
-Kernel = Callable[[SoccerTables, SoccerState, NDArray[np.float64], int, int], None]
-
-BRANCHES = (3, 3, 3)
 MOST_PENDING_STATISTICS = 10_000
 """Matches whose statistics wait to be taken; older ones are dropped when nobody takes them."""
 BALL_SCALES = (0.25, 4.0)
@@ -58,44 +53,21 @@ BALL_SCALES = (0.25, 4.0)
 
 
 class _Soccer(Environment):
-    """What both games share; the rules tell them apart.
-
-    Args:
-        rules: the game.
-        num_arenas: copies of the pitch that are played side by side.
-        seed: of all random streams; arena k draws the same whatever the number of arenas.
-        threads: that share the arenas out; has no influence on what happens.
-        max_ticks: length of a match until time runs out.
-        sees_overlaps: whether a ray that heads towards something already nearer than its sphere's radius reports it
-            at distance zero. False is what the original engine does: it overlooks such neighbors.
-    """
+    """What both games share; the rules tell them apart. For the arguments see the games."""
 
     def __init__(
         self, rules: SoccerRules, *, num_arenas: int, seed: int, threads: int, max_ticks: int, sees_overlaps: bool
     ) -> None:
-        for name, value, least in (
-            ("num_arenas", num_arenas, 1),
-            ("seed", seed, 0),
-            ("threads", threads, 1),
-            ("max_ticks", max_ticks, 1),
-        ):
-            if value < least:
-                raise SettingsError(f"{name} is too small", found=str(value), expected=f"at least {least}")
+        _check_at_least(num_arenas=(num_arenas, 1), seed=(seed, 0), threads=(threads, 1), max_ticks=(max_ticks, 1))
         self._rules = rules
-        self._arenas = num_arenas
-        blue = sum(seat.team == 0 for seat in rules.seats)
-        self._teams = (slice(0, blue), slice(blue, len(rules.seats)))
         self._tables = tables(rules, max_ticks=max_ticks, sees_overlaps=sees_overlaps)
         view_size = sum(seat.view_size for seat in rules.seats)
         self._state = new_state(num_arenas, seats=len(rules.seats), view_size=view_size, seed=seed)
+        teams = (TeamColumns(rules, team, self._state) for team in range(len(rules.behaviors)))
+        self._teams = {team.name: team for team in teams}
+        self._specs = {name: team.spec for name, team in self._teams.items()}
         self._parameters = np.array([0.0, 1.0])
         self._finished: deque[tuple[float, float]] = deque(maxlen=MOST_PENDING_STATISTICS)
-        self._specs = {
-            name: BehaviorSpec(
-                tuple(sensor.spec for sensor in rules.seats[seats.start].sensors), ActionSpec.create_discrete(BRANCHES)
-            )
-            for name, seats in zip(rules.behaviors, self._teams, strict=True)
-        }
         self._shares = _shares(num_arenas, threads)
         self._pool = ThreadPoolExecutor(len(self._shares) - 1) if len(self._shares) > 1 else None
         self._closed = False
@@ -109,38 +81,27 @@ class _Soccer(Environment):
     def reset(self) -> None:
         """Starts a new match in every arena; a new world has done so already."""
         self._check_open()
-        self._run(start_arenas)
+        self._state.ticks[:] = NOT_STARTED
+        self._play()
 
     def step(self) -> None:
         """Plays one decision in every arena; agents without an action do nothing."""
         self._check_open()
-        self._run(play_arenas)
-        ended = np.flatnonzero(self._state.outcome)
+        self._play()
+        ended = np.flatnonzero(self._state.outcome != PLAYING)
         if len(ended):
             goal = (self._state.outcome[ended] != TIME_OUT).astype(float)
-            length = -(-self._state.last_ticks[ended] // TICKS_PER_DECISION)
-            self._finished.extend(zip(goal.tolist(), length.astype(float).tolist(), strict=True))
+            length = np.ceil(self._state.last_ticks[ended] / TICKS_PER_DECISION)
+            self._finished.extend(zip(goal.tolist(), length.tolist(), strict=True))
 
     def get_steps(self, behavior_name: str) -> tuple[DecisionSteps, TerminalSteps]:
         """All agents of the team ask for a decision; those of arenas where a match ended are also terminal."""
-        self._check_open()
         team = self._team(behavior_name)
-        return self._decisions(team), self._terminals(team)
+        return team.decisions(), team.terminals()
 
     def set_actions(self, behavior_name: str, action: ActionBatch) -> None:
         """Sets the team's actions for the next step, rows ordered by arena, then seat."""
-        self._check_open()
-        seats = self._teams[self._team(behavior_name)]
-        size = seats.stop - seats.start
-        action.validate(self._specs[behavior_name].action_spec, self._arenas * size, behavior=behavior_name)
-        if action.discrete.dtype.kind not in "iu":
-            raise SpecError(
-                "choices are not whole numbers",
-                where=f"actions for {behavior_name}",
-                found=str(action.discrete.dtype),
-                expected="an integer type",
-            )
-        self._state.actions[:, seats] = action.discrete.reshape(self._arenas, size, len(BRANCHES))
+        self._team(behavior_name).set_actions(action)
 
     def close(self) -> None:
         """Ends the threads."""
@@ -167,7 +128,7 @@ class _Soccer(Environment):
             if not math.isfinite(value):
                 raise SettingsError(f"environment parameter {name} is not finite", found=str(value))
         scale = known.get("ball_scale", float(self._parameters[1]))
-        self._check_scale(scale, SettingsError)
+        _check_scale(scale, SettingsError)
         self._parameters[:] = known.get("ball_touch", self._parameters[0]), scale
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
@@ -202,7 +163,7 @@ class _Soccer(Environment):
         arenas = checked_arrays(state.get("arenas"), self._state._asdict(), where="arenas")
         world = checked_arrays(state, {"parameters": self._parameters, "finished": np.zeros((0, 2))}, where="world")
         self._check_bodies(arenas["bodies"])
-        self._check_scale(float(world["parameters"][1]), CheckpointError)
+        _check_scale(float(world["parameters"][1]), CheckpointError)
         for name, array in self._state._asdict().items():
             array[...] = arenas[name]
         self._parameters[:] = world["parameters"]
@@ -212,8 +173,9 @@ class _Soccer(Environment):
     def scene(self, arena: int) -> Scene:
         """What one arena looks like now."""
         self._check_open()
-        if not 0 <= arena < self._arenas:
-            raise GameError("there is no such arena", found=str(arena), expected=f"0 to {self._arenas - 1}")
+        arenas = len(self._state.ticks)
+        if not 0 <= arena < arenas:
+            raise GameError("there is no such arena", found=str(arena), expected=f"0 to {arenas - 1}")
         state = self._state
         return soccer_scene(
             self._rules,
@@ -227,15 +189,6 @@ class _Soccer(Environment):
         if self._closed:
             raise GameError("the world is closed", cure="create a new one")
 
-    def _check_scale(self, scale: float, error: type[SparringError]) -> None:
-        if not BALL_SCALES[0] <= scale <= BALL_SCALES[1]:
-            raise error(
-                "ball_scale does not fit the pitch",
-                where="environment parameters",
-                found=str(scale),
-                expected=f"{BALL_SCALES[0]} to {BALL_SCALES[1]}, a multiple of the ball's radius",
-            )
-
     def _check_bodies(self, bodies: NDArray[np.float64]) -> None:
         outside = ~self._rules.pitch.contains(bodies[..., 0], bodies[..., 1])
         if outside.any():
@@ -246,79 +199,50 @@ class _Soccer(Environment):
                 found=str(bodies[arena, disc, :2]),
             )
 
-    def _team(self, behavior_name: str) -> int:
-        if behavior_name not in self._rules.behaviors:
+    def _team(self, behavior_name: str) -> TeamColumns:
+        self._check_open()
+        if behavior_name not in self._teams:
             raise GameError(
-                "this world has no such behavior",
-                found=repr(behavior_name),
-                expected=" or ".join(self._rules.behaviors),
+                "this world has no such behavior", found=repr(behavior_name), expected=" or ".join(self._teams)
             )
-        return self._rules.behaviors.index(behavior_name)
+        return self._teams[behavior_name]
 
-    def _run(self, kernel: Kernel) -> None:
-        """Runs a kernel over all arenas, this thread taking the first share."""
+    def _play(self) -> None:
+        """Runs the kernel over all arenas, this thread taking the first share."""
         rest = [
-            self._pool.submit(kernel, self._tables, self._state, self._parameters, first, last)
+            self._pool.submit(play_arenas, self._tables, self._state, self._parameters, first, last)
             for first, last in self._shares[1:]
             if self._pool is not None
         ]
-        kernel(self._tables, self._state, self._parameters, *self._shares[0])
+        play_arenas(self._tables, self._state, self._parameters, *self._shares[0])
         for share in rest:
             share.result()
-
-    def _ids(self, team: int, arenas: NDArray[np.int64]) -> tuple[IntArray, IntArray, IntArray]:
-        """Agent, group and arena of the team's agents in some arenas; groups count from 1 because 0 means none."""
-        seats = self._teams[team]
-        arena = arenas.astype(np.int32).repeat(seats.stop - seats.start)
-        seat = np.tile(np.arange(seats.start, seats.stop, dtype=np.int32), len(arenas))
-        return arena * np.int32(len(self._rules.seats)) + seat, 2 * arena + np.int32(team + 1), arena
-
-    def _observations(self, team: int, view: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-        """Fresh arrays, one a sensor, from rows `[arenas, all sensors of all seats]`."""
-        seats = self._teams[team]
-        size = self._rules.seats[seats.start].view_size
-        first = sum(seat.view_size for seat in self._rules.seats[: seats.start])
-        count = seats.stop - seats.start
-        own = view[:, first : first + count * size].reshape(len(view), count, size)
-        ends = np.cumsum([sensor.size for sensor in self._rules.seats[seats.start].sensors])
-        return [
-            own[:, :, end - sensor.size : end].copy().reshape(-1, sensor.size)
-            for end, sensor in zip(ends.tolist(), self._rules.seats[seats.start].sensors, strict=True)
-        ]
-
-    def _decisions(self, team: int) -> DecisionSteps:
-        agent, group, arena = self._ids(team, np.arange(self._arenas))
-        return DecisionSteps(
-            obs=self._observations(team, self._state.sight),
-            reward=self._state.reward[:, self._teams[team]].flatten(),
-            agent_id=agent,
-            action_mask=None,
-            group_id=group,
-            group_reward=np.zeros(len(agent), np.float32),
-            arena_id=arena,
-        )
-
-    def _terminals(self, team: int) -> TerminalSteps:
-        state = self._state
-        ended = np.flatnonzero(state.outcome != PLAYING)
-        agent, group, arena = self._ids(team, ended)
-        size = self._teams[team].stop - self._teams[team].start
-        return TerminalSteps(
-            obs=self._observations(team, state.last_sight[ended]),
-            reward=state.last_reward[ended, self._teams[team]].flatten(),
-            interrupted=(state.outcome[ended] == TIME_OUT).repeat(size),
-            agent_id=agent,
-            group_id=group,
-            group_reward=state.last_group_reward[ended, team].repeat(size),
-            arena_id=arena,
-            match_score=state.score[ended, team].repeat(size),
-        )
 
 
 def _shares(arenas: int, threads: int) -> list[tuple[int, int]]:
     """First and one past the last arena of each thread."""
     edges = np.linspace(0, arenas, min(threads, arenas) + 1).astype(int).tolist()
     return list(itertools.pairwise(edges))
+
+
+def _check_at_least(**numbers: tuple[int, int]) -> None:
+    findings = [
+        Finding(f"{name} is too small", found=str(value), expected=f"at least {least}")
+        for name, (value, least) in numbers.items()
+        if value < least
+    ]
+    if findings:
+        raise SettingsError(findings)
+
+
+def _check_scale(scale: float, error: type[SparringError]) -> None:
+    if not BALL_SCALES[0] <= scale <= BALL_SCALES[1]:
+        raise error(
+            "ball_scale does not fit the pitch",
+            where="environment parameters",
+            found=str(scale),
+            expected=f"{BALL_SCALES[0]} to {BALL_SCALES[1]}, a multiple of the ball's radius",
+        )
 
 
 class StrikersVsGoalie(_Soccer):
