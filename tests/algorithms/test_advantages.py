@@ -27,15 +27,12 @@ class Rows:
     status: list[RowStatus] = field(default_factory=list)
 
     def add(self, *, value: float, status: RowStatus = PENDING) -> int:
-        for column, entry in (
-            (self.reward, 0.0),
-            (self.value, value),
-            (self.next_row, -1),
-            (self.terminated, False),
-            (self.cut, False),
-            (self.status, status),
-        ):
-            column.append(entry)  # type: ignore[attr-defined]
+        self.reward.append(0.0)
+        self.value.append(value)
+        self.next_row.append(-1)
+        self.terminated.append(False)
+        self.cut.append(False)
+        self.status.append(status)
         return len(self.value) - 1
 
     def complete(self, row: int, reward: float, *, follower: int = -1, cut: bool = False) -> None:
@@ -74,52 +71,64 @@ class Segment:
         return [sum((gamma * lam) ** k * delta for k, delta in enumerate(deltas[t:])) for t in range(len(deltas))]
 
 
-def played(seed: int, *, slots: int, steps: int, horizon: int, end_rate: float, pause_rate: float) -> tuple[Rows, list[Segment]]:
+class Game:
     """Agents that decide, pause, end and are interrupted at random, as linked rows and as segments."""
-    rng = np.random.default_rng(seed)
-    rows, segments = Rows(), []
-    waiting: list[int | None] = [None] * slots
-    open_segments = [Segment([], [], [], 0.0) for _ in range(slots)]
 
-    def number() -> float:
-        return float(np.float32(rng.normal()))
+    def __init__(self, seed: int, *, slots: int, horizon: int, end_rate: float, pause_rate: float) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.rows = Rows()
+        self.finished: list[Segment] = []
+        self.horizon, self.end_rate, self.pause_rate = horizon, end_rate, pause_rate
+        self.pending: list[int | None] = [None] * slots
+        self.segment = [Segment([], [], [], 0.0) for _ in range(slots)]
 
-    def finish(slot: int, after: float) -> None:
-        open_segments[slot].after = after
-        segments.append(open_segments[slot])
-        open_segments[slot] = Segment([], [], [], 0.0)
-
-    for _ in range(steps):
-        for slot in range(slots):
-            row, reward, value = waiting[slot], number(), number()
-            if rng.random() < pause_rate:
-                continue
-            if row is None:
-                waiting[slot] = rows.add(value=value)
-                continue
-            segment = open_segments[slot]
-            segment.rows.append(row)
-            segment.rewards.append(reward)
-            segment.values.append(rows.value[row])
-            if rng.random() < end_rate:
-                waiting[slot] = None
-                if rng.random() < 0.5:
-                    rows.complete(row, reward)
-                    finish(slot, 0.0)
+    def play(self, steps: int) -> None:
+        for _ in range(steps):
+            for slot, row in enumerate(self.pending):
+                if self.rng.random() < self.pause_rate:
+                    continue
+                if row is None:
+                    self.pending[slot] = self.rows.add(value=self.number())
+                elif self.rng.random() < self.end_rate:
+                    self.end(slot, row)
                 else:
-                    rows.complete(row, reward, follower=rows.add(value=value, status=TAIL))
-                    finish(slot, value)
-                continue
-            waiting[slot] = rows.add(value=value)
-            is_cut = len(segment.rows) == horizon
-            rows.complete(row, reward, follower=len(rows.value) - 1, cut=is_cut)
-            if is_cut:
-                finish(slot, value)
-    for slot, pending in enumerate(waiting):
-        if open_segments[slot].rows:
-            assert pending is not None
-            finish(slot, rows.value[pending])
-    return rows, segments
+                    self.go_on(slot, row)
+        for slot, row in enumerate(self.pending):
+            if row is not None and self.segment[slot].rows:
+                self.finish(slot, self.rows.value[row])
+
+    def number(self) -> float:
+        return float(np.float32(self.rng.normal()))
+
+    def end(self, slot: int, row: int) -> None:
+        reward, value = self.decided(slot, row), self.number()
+        self.pending[slot] = None
+        if self.rng.random() < 0.5:
+            self.rows.complete(row, reward)
+            self.finish(slot, 0.0)
+        else:
+            self.rows.complete(row, reward, follower=self.rows.add(value=value, status=TAIL))
+            self.finish(slot, value)
+
+    def go_on(self, slot: int, row: int) -> None:
+        reward, value = self.decided(slot, row), self.number()
+        follower = self.pending[slot] = self.rows.add(value=value)
+        is_cut = len(self.segment[slot].rows) == self.horizon
+        self.rows.complete(row, reward, follower=follower, cut=is_cut)
+        if is_cut:
+            self.finish(slot, value)
+
+    def decided(self, slot: int, row: int) -> float:
+        reward = self.number()
+        self.segment[slot].rows.append(row)
+        self.segment[slot].rewards.append(reward)
+        self.segment[slot].values.append(self.rows.value[row])
+        return reward
+
+    def finish(self, slot: int, after: float) -> None:
+        self.segment[slot].after = after
+        self.finished.append(self.segment[slot])
+        self.segment[slot] = Segment([], [], [], 0.0)
 
 
 @settings(deadline=None)
@@ -136,12 +145,12 @@ def played(seed: int, *, slots: int, steps: int, horizon: int, end_rate: float, 
 def test_every_advantage_is_the_sum_over_its_own_trajectory(
     seed: int, slots: int, steps: int, horizon: int, end_rate: float, pause_rate: float, gamma: float, lam: float
 ) -> None:
-    rows, segments = played(
-        seed, slots=slots, steps=steps, horizon=horizon, end_rate=end_rate, pause_rate=pause_rate
-    )
+    game = Game(seed, slots=slots, horizon=horizon, end_rate=end_rate, pause_rate=pause_rate)
+    game.play(steps)
+    rows = game.rows
     found = rows.gae(gamma=gamma, lam=lam)
     expected = np.zeros(len(found))
-    for segment in segments:
+    for segment in game.finished:
         expected[segment.rows] = segment.advantages(gamma, lam)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert (found[np.array(rows.status) != COMPLETE] == 0).all()

@@ -1,0 +1,152 @@
+"""Learners and the rollouts they learn from, for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from sparring.algorithms import PPOLearner
+from sparring.networks import ObservationLayout
+from sparring.networks.policy import PolicyOutput
+from sparring.rollouts import Rollout, RowStatus
+from sparring.selfplay import LIVE
+from sparring.settings import BehaviorSettings
+from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
+from sparring.training.acting import Asking, act_for_all
+
+__all__ = ["ACTIONS", "act", "behavior", "bits", "experience_of", "make_learner", "plan"]
+
+ACTIONS = {
+    "continuous": ActionSpec.create_continuous(2),
+    "discrete": ActionSpec.create_discrete((3, 4)),
+    "hybrid": ActionSpec.create_hybrid(2, (3, 4)),
+}
+
+
+def behavior(actions: ActionSpec = ACTIONS["hybrid"], *, size: int = 3) -> BehaviorSpec:
+    """Agents that see one vector."""
+    return BehaviorSpec((ObservationSpec.vector(size),), actions)
+
+
+def plan(
+    *, network: dict[str, Any] | None = None, behavior: dict[str, Any] | None = None, **hyper: Any
+) -> BehaviorSettings:
+    """Settings of a small learner whose schedules stand still."""
+    return BehaviorSettings.model_validate(
+        {
+            "hyperparameters": {
+                "batch_size": 16,
+                "buffer_size": 64,
+                "learning_rate": 1e-3,
+                "learning_rate_schedule": "constant",
+                **hyper,
+            },
+            "network_settings": {"hidden_units": 8, "num_layers": 1, **(network or {})},
+            **(behavior or {}),
+        }
+    )
+
+
+def make_learner(
+    spec: BehaviorSpec, settings: BehaviorSettings | None = None, *, seed: int = 0, parallel: bool = False
+) -> PPOLearner:
+    return PPOLearner("Duel", spec, settings or plan(), device=torch.device("cpu"), seed=seed, parallel=parallel)
+
+
+def experience_of(
+    learner: PPOLearner,
+    spec: BehaviorSpec,
+    *,
+    seed: int = 0,
+    steps: int = 20,
+    agents: int = 4,
+    end_rate: float = 0.1,
+    masked: bool = False,
+    observe: Callable[[np.random.Generator], list[np.ndarray]] | None = None,
+) -> Rollout:
+    """What agents that act by the learner's policy experience in a game that answers at random.
+
+    Episodes end by the rules and by interruption; after the last step every agent has a decision pending.
+    """
+    rng = np.random.default_rng(seed)
+    generator = torch.Generator().manual_seed(seed)
+    layout = ObservationLayout(spec)
+    rollout = Rollout(layout.input_shapes, spec.action_spec, capacity=16)
+
+    def see() -> list[np.ndarray]:
+        if observe is not None:
+            return layout.inputs(observe(rng))
+        return layout.inputs(
+            [rng.standard_normal((agents, *sensor.shape), np.float32) for sensor in spec.observation_specs]
+        )
+
+    pending: np.ndarray | None = None
+    trajectory = rollout.begin_trajectories(agents)
+    for step in range(steps + 1):
+        inputs = see()
+        mask = None
+        if masked:
+            mask = rng.random((agents, spec.action_spec.total_choices)) < 0.3
+            mask[:, np.cumsum([0, *spec.action_spec.discrete_branches[:-1]])] = False
+        if pending is not None:
+            _complete(rollout, pending, trajectory, inputs, rng, end_rate=end_rate)
+            followers = rollout.append(inputs, mask, trajectory)
+            going = np.flatnonzero(rollout.next_row[pending] == -1)
+            going = going[~rollout.terminated[pending[going]]]
+            rollout.next_row[pending[going]] = followers[going]
+            pending = followers
+        else:
+            pending = rollout.append(inputs, mask, trajectory)
+        if step < steps:
+            act(learner, rollout, pending, inputs, mask, generator)
+    return rollout
+
+
+def act(
+    learner: PPOLearner,
+    rollout: Rollout,
+    rows: np.ndarray,
+    inputs: list[np.ndarray],
+    mask: np.ndarray | None,
+    generator: torch.Generator,
+) -> PolicyOutput:
+    """The learner decides in the rows, which see the inputs."""
+    asking = Asking(inputs, mask, np.full(len(rows), LIVE))
+    act_for_all([asking], lambda number: learner.policy, generator)
+    output = asking.output
+    assert output is not None
+    assert output.log_prob is not None
+    rollout.set_actions(rows, continuous=output.continuous, discrete=output.discrete, log_prob=output.log_prob)
+    return output
+
+
+def _complete(
+    rollout: Rollout,
+    pending: np.ndarray,
+    trajectory: np.ndarray,
+    inputs: list[np.ndarray],
+    rng: np.random.Generator,
+    *,
+    end_rate: float,
+) -> None:
+    count = len(pending)
+    ends = rng.random(count) < end_rate
+    interrupted = ends & (rng.random(count) < 0.5)
+    followers = np.full(count, -1, np.int64)
+    if interrupted.any():
+        tails = [column[interrupted] for column in inputs]
+        followers[interrupted] = rollout.append(tails, None, trajectory[interrupted], status=RowStatus.TAIL)
+    reward = rng.standard_normal(count, np.float32)
+    rollout.complete(pending, reward, next_row=followers, terminated=ends & ~interrupted)
+
+
+def bits(state: Any) -> Any:
+    """A state tree in a form that compares equal only if every bit is."""
+    if isinstance(state, dict):
+        return {name: bits(value) for name, value in state.items()}
+    if isinstance(state, np.ndarray):
+        return state.dtype.str, state.shape, state.tobytes()
+    return state
