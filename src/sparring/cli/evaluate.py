@@ -25,7 +25,7 @@ def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int
 
     results_dir, run = _place(run, results_dir)
     sets = () if matches is None else (f"evaluation.matches={matches}",)
-    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
+    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
     console = Console()
     with TrainingDisplay(console) as display:
         report = evaluate_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
@@ -50,7 +50,7 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: in
 
     results_dir, run = _place(run, results_dir)
     sets = () if onnx_opset is None else (f"export_settings.opset={onnx_opset}",)
-    settings = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
+    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
     console = Console()
     with TrainingDisplay(console) as display:
         report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from sparring.errors import SettingsError
 from sparring.runs import RunFolder
@@ -20,13 +20,16 @@ from sparring.settings.reading import (
 )
 from sparring.worlds.registry import find_world
 
-__all__ = ["new_run_settings", "stored_settings"]
+__all__ = ["Origins", "new_run_settings", "stored_settings"]
+
+Origins: TypeAlias = Mapping[tuple[str | int, ...], str]
+"""Where each setting came from, by its path."""
 
 
 def new_run_settings(
     world: str, *, config: Path | None, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
-) -> RunSettings:
-    """The settings of a run of a world.
+) -> tuple[RunSettings, Origins]:
+    """The settings of a run of a world, and where each came from.
 
     Args:
         world: its name.
@@ -46,8 +49,8 @@ def new_run_settings(
 
 def stored_settings(
     results_dir: str, run_id: str, *, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
-) -> RunSettings:
-    """The settings a run was last started with, and what is changed now.
+) -> tuple[RunSettings, Origins]:
+    """The settings a run was last started with, what is changed now, and where each came from.
 
     Raises:
         RunError: there is no such run.
@@ -60,17 +63,16 @@ def stored_settings(
             "the run has no settings file", where=str(folder.path), cure="it ended while starting; use --force"
         )
     base = read_settings_text(text, source=str(folder.path / "configuration.yaml"))
-    stored = layered(base, {"checkpoint_settings": {"force": False, "resume": False, "initialize_from": None}})
-    return _finished(stored, {}, overrides, sets, max_steps)
+    return _finished(base, {}, overrides, sets, max_steps)
 
 
 def _finished(
     base: SettingsTree, world: dict[str, Any], overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
-) -> RunSettings:
+) -> tuple[RunSettings, Origins]:
     tree = layered(base, world, overrides, *(assignment(text) for text in sets))
     if max_steps is not None:
         sections = {name: {"max_steps": max_steps} for name in tree.get("behaviors", {})}
         tree = layered(tree, {"behaviors": sections})
         if tree.get("default_settings") is not None:
             tree = layered(tree, {"default_settings": {"max_steps": max_steps}})
-    return validate_settings(tree, source="the command line")
+    return validate_settings(tree, source="the command line"), tree.origins

@@ -86,16 +86,16 @@ def train(
     )
     if resume:
         name = run_id or world
-        settings = stored_settings(results_dir, name, overrides=overrides, sets=sets, max_steps=max_steps)
+        settings, origins = stored_settings(results_dir, name, overrides=overrides, sets=sets, max_steps=max_steps)
     else:
-        settings = new_run_settings(world, config=config, overrides=overrides, sets=sets, max_steps=max_steps)
+        settings, origins = new_run_settings(world, config=config, overrides=overrides, sets=sets, max_steps=max_steps)
     which = checkpoint_choice(resume_from)
     console = Console()
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
     from sparring.training.session import run_training  # noqa: PLC0415 - after the first line is on the screen
 
     with _interrupts(console) as stop, TrainingDisplay(console, is_verbose=verbose) as display:
-        report = run_training(settings, observer=display, should_stop=stop.is_asked, resume_from=which)
+        report = run_training(settings, observer=display, should_stop=stop.is_asked, resume_from=which, origins=origins)
     if report.was_interrupted:
         console.print(Text(f"stopped; go on with: sparring train {world} --resume", style="yellow"))
     print_report(console, report)

@@ -94,12 +94,12 @@ class BehaviorTraining:
         if len(self.milestones) <= thirds:
             self.milestones[self.steps] = self.policy.state()
 
-    def stop_recording(self) -> None:
-        """Cuts the trajectories of all its agents where they are."""
-        for table in self.tables.values():
-            pending = table.row[table.row != NO_ROW]
-            self.rollout.abandon(pending)
-            table.row[:] = NO_ROW
+    def stop_recording(self, behavior: BehaviorId) -> None:
+        """Cuts the trajectories of the agents of one of its teams where they are."""
+        table = self.tables[behavior]
+        pending = table.row[table.row != NO_ROW]
+        self.rollout.abandon(pending)
+        table.row[:] = NO_ROW
 
     def state(self) -> dict[str, Any]:
         """Everything its future depends on."""

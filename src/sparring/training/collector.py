@@ -339,9 +339,9 @@ class Collector:
             clock.opponent_steps = self.behaviors[name].opponent_steps
         live = {name: training.policy for name, training in self.behaviors.items()}
         events = self.lineup.advance(live, lambda name: self.behaviors[name].is_finished)
-        for name, training in self.behaviors.items():
-            if not any(self._records(behavior) for behavior in training.tables if behavior.name == name):
-                training.stop_recording()
+        for behavior in self._ids.values():
+            if not self._records(behavior):
+                self.behaviors[behavior.name].stop_recording(behavior)
         return events
 
     # -- acting --------------------------------------------------------------------------------------------------

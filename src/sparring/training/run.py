@@ -320,7 +320,7 @@ class TrainingRun:
     def _measure(self) -> float | None:
         """How good the policies are by the chosen measure; None before it can be told."""
         ratings = self.collector.lineup.ratings
-        rated = [ratings[name].value for name in self.behaviors if name in ratings]
+        rated = [ratings[name].value for name in self.behaviors if name in ratings and ratings[name].games > 0]
         if self._settings.checkpoint_settings.best_measure == "rating" and rated:
             return sum(rated) / len(rated)
         returns = [training.mean_return for training in self.behaviors.values()]

@@ -14,9 +14,15 @@ import torch
 from sparring.environments import Environment
 from sparring.errors import CheckpointError, SettingsError
 from sparring.networks.policy import Policy
-from sparring.runs import CheckpointChoice, LoadedCheckpoint, RunFolder, StartMode
+from sparring.runs import (
+    CheckpointChoice,
+    LoadedCheckpoint,
+    RunFolder,
+    StartMode,
+    configuration_text,
+    installation,
+)
 from sparring.settings import RunSettings
-from sparring.settings.writing import settings_text
 from sparring.statistics import Statistics
 from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
@@ -61,6 +67,7 @@ def run_training(
     should_stop: Callable[[], bool] = lambda: False,
     resume_from: CheckpointChoice = "newest",
     make_game: CreateWorld | None = None,
+    origins: Mapping[tuple[str | int, ...], str] | None = None,
 ) -> RunReport:
     """Trains as the settings say: a new run, one that is resumed, or one started anew.
 
@@ -70,6 +77,7 @@ def run_training(
         should_stop: asked at every step; True saves, exports and leaves.
         resume_from: which checkpoint a resumed run goes on from.
         make_game: makes the game, for a game of one's own; without it the settings name a built-in world.
+        origins: where each setting came from, for the stored file.
 
     Raises:
         SparringError: a mistake of the user's; nothing was started.
@@ -88,7 +96,8 @@ def run_training(
         for notice in folder.notices:
             observer.on_message(notice)
         checkpoint = folder.checkpoints().load(resume_from) if mode == "resume" else None
-        folder.write_configuration(settings_text(settings))
+        folder.write_configuration(configuration_text(settings, origins))
+        folder.write_installation({**installation(), "device": f"{device}: {why}", "threads": threads})
         environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
         state = None if checkpoint is None else checkpoint.state["statistics"]
         statistics = stack.enter_context(Statistics.open(folder.path, settings.writers, state=state))
