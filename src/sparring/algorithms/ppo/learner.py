@@ -41,6 +41,7 @@ __all__ = ["PPOLearner"]
 
 _SIGNALS = ("extrinsic",)
 _VALUE_ROWS = 4096
+_ROWS_CHECKED = 256
 _VALUE_WEIGHT = 0.5
 _LEAST_DEVIATION = 1e-10
 
@@ -154,11 +155,12 @@ class PPOLearner:
         try:
             report |= self._learn(experience, batches, epsilon=report["Policy/Epsilon"], beta=report["Policy/Beta"])
             self._check_weights()
+            self._check_outputs(experience)
+            if self._actor.normalizer is not None:
+                self._actor.normalizer.update(experience.inputs[0])
         except NonFiniteError:
             self._put_back(before)
             raise
-        if self._actor.normalizer is not None:
-            self._actor.normalizer.update(experience.inputs[0])
         report["Policy/Extrinsic Value Estimate"] = float(values.mean())
         return report
 
@@ -340,6 +342,27 @@ class PPOLearner:
             for name, tensor in module.named_parameters():
                 if not bool(torch.isfinite(tensor).all()):
                     raise self._non_finite(f"weight {name}", float("nan"))
+
+    @torch.no_grad()
+    def _check_outputs(self, experience: _Experience) -> None:
+        """Finite weights are not enough: a log-deviation of 100 is finite, what is sampled with it is not."""
+        rows = torch.arange(min(_ROWS_CHECKED, len(experience.log_prob)), device=self._device)
+        inputs = experience.batch(rows).inputs
+        if self._shared is not None:
+            parameters, value, _ = self._shared(inputs)
+        else:
+            assert self._critic is not None, "a learner has a critic or shares it"
+            parameters, _ = self._actor(inputs)
+            value, _ = self._critic(inputs)
+        deviation = None if parameters.log_std is None else parameters.log_std.exp()
+        for what, output in (
+            ("mean actions", parameters.mean),
+            ("deviations of actions", deviation),
+            ("chances of choices", parameters.logits),
+            ("values", value),
+        ):
+            if output is not None and not bool(torch.isfinite(output).all()):
+                raise self._non_finite(what, float(output[~torch.isfinite(output)][0]))
 
     def _non_finite(self, what: str, found: float) -> NonFiniteError:
         return NonFiniteError(
