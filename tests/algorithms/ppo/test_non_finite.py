@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,8 @@ def test_whatever_the_learning_rate_no_update_leaves_a_policy_that_is_not_finite
         rollout = experience_of(learner, spec, seed=number)
         for column in (rollout.continuous, rollout.log_prob):
             assert np.isfinite(column[: rollout.size]).all()
-        try:
+        with contextlib.suppress(NonFiniteError):
             learner.update(rollout, step=0)
-        except NonFiniteError as error:
-            assert "lower learning_rate" in str(error)
         weights = [array for module in learner.state()["networks"].values() for array in module.values()]
         assert all(np.isfinite(array).all() for array in weights)
 
@@ -95,6 +94,6 @@ def test_whatever_the_learning_rate_no_update_leaves_a_policy_that_is_not_finite
 def test_a_learning_rate_that_blows_the_weights_up_is_noticed() -> None:
     spec = behavior(ACTIONS["continuous"])
     learner = make_learner(spec, plan(learning_rate=1e6))
-    with pytest.raises(NonFiniteError):
-        for number in range(6):
-            learner.update(experience_of(learner, spec, seed=number), step=0)
+    rollout = experience_of(learner, spec)
+    with pytest.raises(NonFiniteError, match="lower learning_rate"):
+        learner.update(rollout, step=0)
