@@ -37,6 +37,8 @@ for name in sys.argv[1:]:
     if name != "sparring" and hasattr(module, "__path__"):
         for info in pkgutil.walk_packages(module.__path__, name + "."):
             importlib.import_module(info.name)
+    for noun in getattr(module, "__all__", ()):
+        getattr(module, noun)
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
@@ -49,7 +51,7 @@ def test_the_nouns_the_settings_the_statistics_and_the_worlds_import_where_there
     assert "torch" not in child.stdout.split()
 
 
-def test_import_sparring_brings_in_nothing_but_numpy() -> None:
+def test_the_nouns_bring_in_nothing_but_numpy() -> None:
     child = subprocess.run(
         [sys.executable, "-c", _WITHOUT_TORCH, "sparring"], capture_output=True, text=True, timeout=60, check=True
     )
@@ -103,3 +105,8 @@ def test_the_front_door_is_exactly_the_nouns() -> None:
         "TerminalSteps",
         "__version__",
     }
+
+
+def test_a_name_that_is_no_noun_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'sparring' has no attribute 'Agent'"):
+        sparring.Agent  # noqa: B018 - looking it up is the test

@@ -13,6 +13,7 @@ from sparring.errors import SettingsError
 __all__ = ["arithmetic_threads", "choose_device", "one_network_threads"]
 
 _MOST_THREADS = 8
+_TYPES = ("cpu", "cuda", "mps", "xpu")
 
 
 def choose_device(name: str) -> tuple[torch.device, str]:
@@ -27,6 +28,8 @@ def choose_device(name: str) -> tuple[torch.device, str]:
         return torch.device("cpu"), "no CUDA device is usable by this installation of torch"
     try:
         device = torch.device(name)
+        if device.type not in _TYPES:  # torch has devices for other ends, such as `meta`, which holds no numbers
+            raise RuntimeError(f"nothing is trained on a device of type {device.type}")
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise SettingsError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,13 @@ def first_fault(
     behavior: BehaviorId, spec: BehaviorSpec, steps: DecisionSteps | TerminalSteps, *, environment_step: int
 ) -> NonFiniteError | None:
     """The first NaN or infinity of the columns as an error that names behavior, agent, sensor, index and step."""
-    for name, column in _columns(spec, steps):
+    for name, column, is_wrong in _columns(spec, steps):
         if _is_finite(column):
             continue
-        row, *index = (int(place) for place in np.argwhere(~np.isfinite(column))[0])
+        places = np.argwhere(is_wrong(column))
+        if len(places) == 0:
+            continue
+        row, *index = (int(place) for place in places[0])
         place = f", index {index[0] if len(index) == 1 else tuple(index)}" if index else ""
         return NonFiniteError(
             f"the game sent {name} that is not finite",
@@ -49,22 +53,43 @@ def check_steps(
 
 
 def clean_steps(spec: BehaviorSpec, steps: DecisionSteps | TerminalSteps) -> NDArray[np.bool_]:
-    """Zeroes what is not finite, in place, and gives the rows `[agents]` in which something was not."""
+    """Zeroes what is not finite, in place, and gives the rows `[agents]` in which something was not.
+
+    An infinite match score becomes NaN: the game states none.
+    """
     bad = np.zeros(len(steps), np.bool_)
-    for _, column in _columns(spec, steps):
-        wrong = ~np.isfinite(column)
-        if wrong.any():
-            bad |= wrong.reshape(len(column), -1).any(axis=1)
-            column[wrong] = 0.0
+    for _, column, is_wrong in _columns(spec, steps):
+        if _is_finite(column):
+            continue
+        wrong = is_wrong(column)
+        bad |= wrong.reshape(len(column), -1).any(axis=1)
+        column[wrong] = np.nan if is_wrong is _is_infinite else 0.0
     return bad
 
 
-def _columns(spec: BehaviorSpec, steps: DecisionSteps | TerminalSteps) -> Iterator[tuple[str, NDArray[np.float32]]]:
+_IsWrong: TypeAlias = Callable[[NDArray[np.float32]], NDArray[np.bool_]]
+
+
+def _columns(
+    spec: BehaviorSpec, steps: DecisionSteps | TerminalSteps
+) -> Iterator[tuple[str, NDArray[np.float32], _IsWrong]]:
+    """Every column of numbers, what a message calls it and which of its elements are wrong."""
     sensors: Sequence[NDArray[np.float32]] = steps.obs
     for index, (sensor, column) in enumerate(zip(spec.observation_specs, sensors, strict=True)):
-        yield f"an observation (sensor {sensor.name or index})", column
-    yield "a reward", steps.reward
-    yield "a group reward", steps.group_reward
+        yield f"an observation (sensor {sensor.name or index})", column, _is_not_finite
+    yield "a reward", steps.reward, _is_not_finite
+    yield "a group reward", steps.group_reward, _is_not_finite
+    if isinstance(steps, TerminalSteps) and steps.match_score is not None:
+        yield "a match score", steps.match_score, _is_infinite
+
+
+def _is_not_finite(column: NDArray[np.float32]) -> NDArray[np.bool_]:
+    return ~np.isfinite(column)
+
+
+def _is_infinite(column: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """A score that is NaN is none, and is right."""
+    return np.isinf(column)
 
 
 def _is_finite(column: NDArray[np.float32]) -> bool:
