@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sparring.errors import SpecError
 from sparring.specs import ActionSpec, BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
-from sparring.worlds._soccer_kernel import PLAYING, TIME_OUT, SoccerState
 from sparring.worlds._soccer_rules import SoccerRules
+from sparring.worlds._soccer_state import PLAYING, TIME_OUT, SoccerState
 
 __all__ = ["TeamColumns"]
 

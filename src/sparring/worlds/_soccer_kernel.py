@@ -7,14 +7,13 @@ of arrays stay in the entry for the reason given at `inlined`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparring.worlds._compiled import compiled, entry, inlined
 from sparring.worlds._motion import DRAG, RADIUS, move, separate
-from sparring.worlds._random import seed_streams, uniform
+from sparring.worlds._random import uniform
 from sparring.worlds._sight import aim, meet_circles, meet_walls, write_view
 from sparring.worlds._soccer_rules import (
     ALWAYS_KICKS,
@@ -30,24 +29,22 @@ from sparring.worlds._soccer_rules import (
     TICK_REWARD,
     SoccerTables,
 )
+from sparring.worlds._soccer_state import (
+    BLUE_SCORED,
+    NOT_STARTED,
+    PLAYING,
+    PURPLE_SCORED,
+    TICKS_PER_DECISION,
+    TIME_OUT,
+    SoccerState,
+)
 
-__all__ = [
-    "BLUE_SCORED",
-    "NOT_STARTED",
-    "PLAYING",
-    "PURPLE_SCORED",
-    "TICKS_PER_DECISION",
-    "TIME_OUT",
-    "SoccerState",
-    "new_state",
-    "play_arenas",
-]
+__all__ = ["play_arenas"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 RayArray = NDArray[np.float32]
 
-TICKS_PER_DECISION = 5
 TICK = 0.02
 TURN = math.radians(100.0) * TICK
 TURN_COSINE, TURN_SINE = math.cos(TURN), math.sin(TURN)
@@ -60,68 +57,6 @@ HEADING_SPREAD = math.radians(10.0)
 SENSOR_HEIGHT = 0.5
 """How far ray spheres travel above the centers of ball and agents."""
 TOUCH_SHARE = 0.2
-
-PLAYING, BLUE_SCORED, PURPLE_SCORED, TIME_OUT = range(4)
-NOT_STARTED = -1
-"""Ticks of an arena whose next step only starts a match."""
-
-
-class SoccerState(NamedTuple):
-    """Everything the future depends on, one row an arena; changed in place.
-
-    Attributes:
-        bodies: `[arenas, discs, 4]`, x, z and velocity of the agents, then of the ball.
-        heading: `[arenas, seats]`.
-        touching: `[arenas, seats]`, whether the agent was in contact with the ball at the last tick.
-        ticks: `[arenas]` of the running match, or `NOT_STARTED`.
-        streams: `[arenas]`, state of the random streams.
-        ball_radius, ball_touch: `[arenas]`, parameters as they hold in the running match.
-        actions: `[arenas, seats, 3]` for the next step.
-        sight: `[arenas, …]`, the stacked observations of all seats and sensors.
-        reward: `[arenas, seats]` since the last decision of the running match.
-        outcome: `[arenas]`, how a match ended in the last step, or `PLAYING`.
-        last_sight, last_reward, last_group_reward, score, last_ticks: of the match that ended in the last step;
-            meaningless in arenas where none did. Groups and scores are by team.
-    """
-
-    bodies: FloatArray
-    heading: FloatArray
-    touching: NDArray[np.bool_]
-    ticks: IntArray
-    streams: NDArray[np.uint64]
-    ball_radius: FloatArray
-    ball_touch: FloatArray
-    actions: NDArray[np.int32]
-    sight: NDArray[np.float32]
-    reward: NDArray[np.float32]
-    outcome: IntArray
-    last_sight: NDArray[np.float32]
-    last_reward: NDArray[np.float32]
-    last_group_reward: NDArray[np.float32]
-    score: NDArray[np.float32]
-    last_ticks: IntArray
-
-
-def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerState:
-    """A state with seeded streams in which no match has started yet."""
-    return SoccerState(
-        bodies=np.zeros((arenas, seats + 1, 4)),
-        heading=np.zeros((arenas, seats)),
-        touching=np.zeros((arenas, seats), np.bool_),
-        ticks=np.full(arenas, NOT_STARTED, np.int64),
-        streams=seed_streams(seed, arenas),
-        ball_radius=np.full(arenas, BALL_RADIUS),
-        ball_touch=np.zeros(arenas),
-        actions=np.zeros((arenas, seats, 3), np.int32),
-        sight=np.zeros((arenas, view_size), np.float32),
-        reward=np.zeros((arenas, seats), np.float32),
-        outcome=np.zeros(arenas, np.int64),
-        last_sight=np.zeros((arenas, view_size), np.float32),
-        last_reward=np.zeros((arenas, seats), np.float32),
-        last_group_reward=np.zeros((arenas, 2), np.float32),
-        score=np.zeros((arenas, 2), np.float32),
-        last_ticks=np.zeros(arenas, np.int64),
-    )
 
 
 @compiled
@@ -187,8 +122,8 @@ def _touch(
 
 
 @compiled
-def _scorer(radius: float, left: float, right: float, blue_goal_open: bool) -> int:
-    """Whether a ball whose center came from `left` to `right` is in a goal.
+def _standing(radius: float, left: float, right: float, blue_goal_open: bool, is_last_tick: bool) -> int:
+    """How a match stands after a tick in which the ball's center came from `left` to `right`.
 
     The center moves half a meter above the floor of the goals, so it overlaps the floor of a goal by less than its
     radius. It cannot be beside the goal there: the corner walls keep it away.
@@ -198,11 +133,12 @@ def _scorer(radius: float, left: float, right: float, blue_goal_open: bool) -> i
         return BLUE_SCORED
     if left <= -line and blue_goal_open:
         return PURPLE_SCORED
-    return PLAYING
+    return TIME_OUT if is_last_tick else PLAYING
 
 
 @compiled
 def _play(
+    due: NDArray[np.bool_],
     first: int,
     outcome: IntArray,
     bodies: FloatArray,
@@ -223,13 +159,14 @@ def _play(
 ) -> None:
     """Plays one decision, or what the end of a match leaves of it, in the arenas from `first` on that have started.
 
-    Writes `outcome [arenas from first on]`; no arena plays when its match ended before.
+    Writes which arenas played (`due`, counted from `first`, like `outcome`).
     """
     discs = traits.shape[0]
     struck, facing, earned = np.zeros((discs - 1, 3)), np.zeros((discs - 1, 2)), np.zeros(discs - 1)
     for k in range(outcome.shape[0]):
         outcome[k] = PLAYING
-        if ticks[first + k] == NOT_STARTED:
+        due[k] = ticks[first + k] != NOT_STARTED
+        if not due[k]:
             continue
         arena = first + k
         pitch, angles, touches, choices = bodies[arena], heading[arena], touching[arena], actions[arena]
@@ -244,16 +181,16 @@ def _play(
                 pitch[disc, 3] *= traits[disc, DRAG]
             left, right = move(pitch, traits, walls, posts, clear, TICK, struck)
             _touch(pitch, traits, touches, choices, seats, struck, TOUCH_SHARE * ball_touch[arena], earned)
-            ticks[arena] += 1
-            outcome[k] = _scorer(ball_radius[arena], left, right, blue_goal_open)
-            if outcome[k] == PLAYING and ticks[arena] >= max_ticks:
-                outcome[k] = TIME_OUT
             for seat in range(discs - 1):
                 earned[seat] += seats[seat, TICK_REWARD]
+            ticks[arena] += 1
+            outcome[k] = _standing(ball_radius[arena], left, right, blue_goal_open, ticks[arena] >= max_ticks)
             if outcome[k] != PLAYING:
                 break
         for seat in range(discs - 1):
             reward[arena, seat] = earned[seat]
+            for branch in range(actions.shape[2]):
+                actions[arena, seat, branch] = 0
 
 
 @inlined
@@ -326,6 +263,7 @@ def _look(
 
 @compiled
 def _finish(
+    due: NDArray[np.bool_],
     first: int,
     outcome: IntArray,
     ticks: IntArray,
@@ -339,16 +277,23 @@ def _finish(
     last_group_reward: RayArray,
     score: RayArray,
 ) -> None:
-    """Keeps what the agents of arenas whose match ended see and get, and what their teams get."""
+    """Keeps what the agents of arenas whose match ended see and get, and what their teams get.
+
+    Writes which arenas are `due` for a new match, counted from `first`.
+    """
     for k in range(outcome.shape[0]):
+        due[k] = outcome[k] != PLAYING or ticks[first + k] == NOT_STARTED
         if outcome[k] == PLAYING:
             continue
         arena = first + k
         last_ticks[arena] = ticks[arena]
-        last_reward[arena] = reward[arena]
-        last_sight[arena] = sight[arena]
-        last_group_reward[arena] = 0.0
-        score[arena] = timeout_score
+        for seat in range(reward.shape[1]):
+            last_reward[arena, seat] = reward[arena, seat]
+        for number in range(sight.shape[1]):
+            last_sight[arena, number] = sight[arena, number]
+        for team in range(2):
+            last_group_reward[arena, team] = 0.0
+            score[arena, team] = timeout_score[team]
         if outcome[k] != TIME_OUT:
             scorer = 0 if outcome[k] == BLUE_SCORED else 1
             last_group_reward[arena, scorer] = 1.0 - ticks[arena] / max_ticks
@@ -385,11 +330,13 @@ def _start(
         ball_touch[arena] = parameters[0]
         ball_radius[arena] = BALL_RADIUS * parameters[1]
         ticks[arena] = 0
-        touching[arena] = False
-        reward[arena] = 0.0
-        sight[arena] = 0.0
-        bodies[arena] = 0.0
+        for number in range(sight.shape[1]):
+            sight[arena, number] = 0.0
+        for disc in range(ball + 1):
+            bodies[arena, disc, 2], bodies[arena, disc, 3] = 0.0, 0.0
         for seat in range(ball):
+            reward[arena, seat] = 0.0
+            touching[arena, seat] = False
             bodies[arena, seat, 0] = uniform(streams, arena, seats[seat, START_X], START_SPREAD)
             bodies[arena, seat, 1] = seats[seat, START_Z]
             heading[arena, seat] = _wrapped(uniform(streams, arena, seats[seat, START_HEADING], HEADING_SPREAD))
@@ -413,21 +360,19 @@ def play_arenas(tables: SoccerTables, state: SoccerState, parameters: FloatArray
         last: one past the last arena.
     """
     t, s, traits, outcome = tables, state, tables.traits.copy(), state.outcome[first:last]
-    due = s.ticks[first:last] != NOT_STARTED
+    due = np.empty(last - first, np.bool_)
     _play(
-        first, outcome, s.bodies, s.heading, s.touching, s.actions, s.ticks, s.reward, s.ball_radius, s.ball_touch,
+        due, first, outcome, s.bodies, s.heading, s.touching, s.actions, s.ticks, s.reward, s.ball_radius, s.ball_touch,
         traits, t.seats, t.walls, t.posts, t.clear, t.blue_goal_open, t.max_ticks,
     )  # fmt: skip
-    s.actions[first:last] = 0
     _look(
         due, first, s.bodies, s.heading, s.ball_radius, s.sight, traits, t.seats, t.walls, t.posts, t.fans,
         t.fan_blocks, t.sensors, t.marks, t.sight[0], t.sight[1], t.sees_overlaps,
     )  # fmt: skip
     _finish(
-        first, outcome, s.ticks, s.reward, s.sight, t.timeout_score, t.max_ticks, s.last_ticks, s.last_reward,
+        due, first, outcome, s.ticks, s.reward, s.sight, t.timeout_score, t.max_ticks, s.last_ticks, s.last_reward,
         s.last_sight, s.last_group_reward, s.score,
     )  # fmt: skip
-    due = (outcome != PLAYING) | (s.ticks[first:last] == NOT_STARTED)
     _start(
         due, first, s.bodies, s.heading, s.touching, s.ticks, s.streams, s.ball_radius, s.ball_touch, s.reward,
         s.sight, traits, t.seats, t.walls, t.posts, parameters,

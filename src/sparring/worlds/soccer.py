@@ -26,14 +26,7 @@ from sparring.errors import CheckpointError, Finding, GameError, SettingsError, 
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.worlds._soccer_columns import TeamColumns
-from sparring.worlds._soccer_kernel import (
-    NOT_STARTED,
-    PLAYING,
-    TICKS_PER_DECISION,
-    TIME_OUT,
-    new_state,
-    play_arenas,
-)
+from sparring.worlds._soccer_kernel import play_arenas
 from sparring.worlds._soccer_rules import (
     SoccerRules,
     soccer_twos_rules,
@@ -41,6 +34,7 @@ from sparring.worlds._soccer_rules import (
     tables,
 )
 from sparring.worlds._soccer_scene import soccer_scene
+from sparring.worlds._soccer_state import NOT_STARTED, PLAYING, TICKS_PER_DECISION, TIME_OUT, new_state
 from sparring.worlds._state_tree import checked_arrays
 from sparring.worlds.scene import Scene
 
@@ -82,6 +76,7 @@ class _Soccer(Environment):
         """Starts a new match in every arena; a new world has done so already."""
         self._check_open()
         self._state.ticks[:] = NOT_STARTED
+        self._state.actions[:] = 0
         self._play()
 
     def step(self) -> None:

@@ -1,0 +1,89 @@
+"""Everything a running soccer game consists of, as arrays: what the kernel changes and a checkpoint holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.worlds._random import seed_streams
+from sparring.worlds._soccer_rules import BALL_RADIUS
+
+__all__ = [
+    "BLUE_SCORED",
+    "NOT_STARTED",
+    "PLAYING",
+    "PURPLE_SCORED",
+    "TICKS_PER_DECISION",
+    "TIME_OUT",
+    "SoccerState",
+    "new_state",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TICKS_PER_DECISION = 5
+
+PLAYING, BLUE_SCORED, PURPLE_SCORED, TIME_OUT = range(4)
+NOT_STARTED = -1
+"""Ticks of an arena whose next step only starts a match."""
+
+
+class SoccerState(NamedTuple):
+    """Everything the future depends on, one row an arena; changed in place.
+
+    Attributes:
+        bodies: `[arenas, discs, 4]`, x, z and velocity of the agents, then of the ball.
+        heading: `[arenas, seats]`.
+        touching: `[arenas, seats]`, whether the agent was in contact with the ball at the last tick.
+        ticks: `[arenas]` of the running match, or `NOT_STARTED`.
+        streams: `[arenas]`, state of the random streams.
+        ball_radius, ball_touch: `[arenas]`, parameters as they hold in the running match.
+        actions: `[arenas, seats, 3]` for the next step.
+        sight: `[arenas, …]`, the stacked observations of all seats and sensors.
+        reward: `[arenas, seats]` since the last decision of the running match.
+        outcome: `[arenas]`, how a match ended in the last step, or `PLAYING`.
+        last_sight, last_reward, last_group_reward, score, last_ticks: of the match that ended in the last step;
+            meaningless in arenas where none did. Groups and scores are by team.
+    """
+
+    bodies: FloatArray
+    heading: FloatArray
+    touching: NDArray[np.bool_]
+    ticks: IntArray
+    streams: NDArray[np.uint64]
+    ball_radius: FloatArray
+    ball_touch: FloatArray
+    actions: NDArray[np.int32]
+    sight: NDArray[np.float32]
+    reward: NDArray[np.float32]
+    outcome: IntArray
+    last_sight: NDArray[np.float32]
+    last_reward: NDArray[np.float32]
+    last_group_reward: NDArray[np.float32]
+    score: NDArray[np.float32]
+    last_ticks: IntArray
+
+
+def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerState:
+    """A state with seeded streams in which no match has started yet."""
+    return SoccerState(
+        bodies=np.zeros((arenas, seats + 1, 4)),
+        heading=np.zeros((arenas, seats)),
+        touching=np.zeros((arenas, seats), np.bool_),
+        ticks=np.full(arenas, NOT_STARTED, np.int64),
+        streams=seed_streams(seed, arenas),
+        ball_radius=np.full(arenas, BALL_RADIUS),
+        ball_touch=np.zeros(arenas),
+        actions=np.zeros((arenas, seats, 3), np.int32),
+        sight=np.zeros((arenas, view_size), np.float32),
+        reward=np.zeros((arenas, seats), np.float32),
+        outcome=np.zeros(arenas, np.int64),
+        last_sight=np.zeros((arenas, view_size), np.float32),
+        last_reward=np.zeros((arenas, seats), np.float32),
+        last_group_reward=np.zeros((arenas, 2), np.float32),
+        score=np.zeros((arenas, 2), np.float32),
+        last_ticks=np.zeros(arenas, np.int64),
+    )
