@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sparring.algorithms import PPOLearner
 from sparring.environments import Environment, EnvironmentStatistic
+from sparring.networks import ActionParameters, Actor
 from sparring.networks.policy import Policy
 from sparring.rollouts import Rollout
 from sparring.selfplay import Lineup
@@ -21,19 +24,23 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.training.collector import Collector
 
 __all__ = [
-    "SPEC",
+    "LEARNER",
+    "STAMPED",
     "Ask",
     "End",
     "ScriptedGame",
-    "Wanderer",
+    "StampedActor",
+    "Stamper",
     "change_weights",
     "collector_of",
     "plan",
     "policy_of",
     "run_plan",
+    "stamp_of",
+    "steps_of",
 ]
 
-SPEC = BehaviorSpec((ObservationSpec.vector(3, name="Line"),), ActionSpec.create_discrete((3,)))
+_SPEC = BehaviorSpec((ObservationSpec.vector(3, name="Line"),), ActionSpec.create_discrete((3,)))
 
 
 def plan(max_steps: int = 10**9, **self_play: Any) -> BehaviorSettings:
@@ -53,9 +60,9 @@ def run_plan(**behaviors: BehaviorSettings) -> RunSettings:
     return RunSettings.model_validate({"behaviors": behaviors})
 
 
-def policy_of(spec: BehaviorSpec = SPEC, *, seed: int = 0) -> Policy:
+def policy_of(*, seed: int = 0) -> Policy:
     """A policy of its own weights; one seed gives one policy."""
-    return PPOLearner("Duel", spec, plan(), device=torch.device("cpu"), seed=seed, parallel=False).policy
+    return PPOLearner("Duel", _SPEC, plan(), device=torch.device("cpu"), seed=seed, parallel=False).policy
 
 
 def change_weights(policy: Policy) -> None:
@@ -65,24 +72,59 @@ def change_weights(policy: Policy) -> None:
             parameter.add_(0.01)
 
 
-class Wanderer:
-    """A learner that learns nothing: an update only changes its weights."""
+_STAMPS = 1024
+STAMPED = BehaviorSpec((ObservationSpec.vector(3, name="Line"),), ActionSpec.create_discrete((_STAMPS, _STAMPS)))
+"""What agents of a stamped policy see and do."""
+
+LEARNER = 1
+"""The number of the policy that learns; its copies have higher ones, and 0 is nobody."""
+
+
+class StampedActor(torch.nn.Module):
+    """Acts so that the game sees who acted: the number of the copy, and how often it had been updated."""
+
+    squash = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stamp: Tensor
+        self.register_buffer("stamp", torch.tensor([LEARNER, 0]))
+        self._copies = itertools.count(LEARNER + 1)
+
+    def forward(self, inputs: Sequence[Tensor]) -> tuple[ActionParameters, None]:
+        logits = torch.nn.functional.one_hot(self.stamp, _STAMPS).flatten() * 1e4
+        return ActionParameters(None, None, logits.expand(len(inputs[0]), -1)), None
+
+    def __deepcopy__(self, memory: dict[int, Any]) -> StampedActor:
+        copy = StampedActor()
+        copy.stamp[:] = torch.stack([torch.tensor(next(self._copies)), self.stamp[1]])
+        return copy
+
+
+def stamp_of(policy: Policy) -> tuple[int, int]:
+    """The number of the copy and its updates."""
+    copy, updates = policy.state()["stamp"].tolist()
+    return copy, updates
+
+
+class Stamper:
+    """A learner that learns nothing: an update only changes the stamp of its policy."""
 
     def __init__(self, name: str, spec: BehaviorSpec, settings: BehaviorSettings) -> None:
-        del settings
-        self.policy = policy_of(spec, seed=len(name))
+        del name, settings
+        self._actor = StampedActor()
+        self.policy = Policy(spec, cast("Actor", self._actor), device=torch.device("cpu"))
 
     def update(self, rollout: Rollout, *, step: int) -> Mapping[str, float]:
         del rollout, step
-        change_weights(self.policy)
+        self._actor.stamp[1] += 1
         return {}
 
     def state(self) -> dict[str, Any]:
-        return {"weights": self.policy.state()}
+        return self.policy.state()
 
     def restore(self, state: dict[str, Any]) -> None:
-        weights = {name: torch.from_numpy(np.array(array)) for name, array in state["weights"].items()}
-        self.policy.actor.load_state_dict(weights)
+        self._actor.stamp[:] = torch.from_numpy(np.array(state["stamp"]))
 
     def take_over(self, networks: Mapping[str, Any]) -> list[str]:
         del networks
@@ -95,12 +137,12 @@ class Wanderer:
 def collector_of(
     game: Environment, settings: RunSettings, *, statistics: Statistics | None = None, seed: int = 0
 ) -> Collector:
-    """The real collector and lineup around a game, with learners that only change their weights."""
+    """The real collector and lineup around a game, with learners that only stamp."""
     game.reset()
     return Collector(
         game,
         settings,
-        make_learner=Wanderer,
+        make_learner=Stamper,
         lineup=Lineup(rng=np.random.default_rng(seed)),
         statistics=Statistics({}) if statistics is None else statistics,
         timers=Timers(),
@@ -154,18 +196,10 @@ class ScriptedGame(Environment):
     def step(self) -> None:
         self._now = self._script[self._next % len(self._script)]
         self._next += 1
-        self._announced |= dict.fromkeys(self._now, SPEC)
+        self._announced |= dict.fromkeys(self._now, STAMPED)
 
     def get_steps(self, behavior_name: str) -> tuple[DecisionSteps, TerminalSteps]:
-        rows = self._now.get(behavior_name, ())
-        asks = [row for row in rows if isinstance(row, Ask)]
-        ends = [row for row in rows if isinstance(row, End)]
-        decision = DecisionSteps(**_columns(asks), action_mask=None)
-        scores = None
-        if any(end.score is not None for end in ends):
-            scores = np.array([np.nan if end.score is None else end.score for end in ends], np.float32)
-        interrupted = np.array([end.interrupted for end in ends], np.bool_)
-        return decision, TerminalSteps(**_columns(ends), interrupted=interrupted, match_score=scores)
+        return steps_of(self._now.get(behavior_name, ()))
 
     def set_actions(self, behavior_name: str, action: ActionBatch) -> None:
         self.sent.append((behavior_name, len(action)))
@@ -175,6 +209,20 @@ class ScriptedGame(Environment):
 
     def close(self) -> None:
         """Nothing to end."""
+
+
+def steps_of(rows: Sequence[Ask | End]) -> tuple[DecisionSteps, TerminalSteps]:
+    """The rows as the columns that a game gives."""
+    asks = [row for row in rows if isinstance(row, Ask)]
+    ends = [row for row in rows if isinstance(row, End)]
+    scores = None
+    if any(end.score is not None for end in ends):
+        scores = np.array([np.nan if end.score is None else end.score for end in ends], np.float32)
+    interrupted = np.array([end.interrupted for end in ends], np.bool_)
+    return (
+        DecisionSteps(**_columns(asks), action_mask=None),
+        TerminalSteps(**_columns(ends), interrupted=interrupted, match_score=scores),
+    )
 
 
 def _columns(rows: Sequence[Ask | End]) -> dict[str, Any]:

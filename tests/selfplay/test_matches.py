@@ -43,7 +43,12 @@ class PlainMatch:
         self.episodes = [Episode(episode.seat) for episode in self.episodes if episode.is_open]
         self.steps = len(self.episodes)
         self.interrupted = False
-        self.player = dict(enumerate(player))
+        self.player = {}
+        self.seat_newcomers(player)
+
+    def seat_newcomers(self, player: list[int]) -> None:
+        if any(episode.is_open for episode in self.episodes):
+            self.player = {**dict(enumerate(player)), **self.player}
 
     def record(self, team: int, seats: list[BehaviorId]) -> TeamRecord:
         own = [episode for episode in self.episodes if seats[episode.seat].team == team]
@@ -122,12 +127,14 @@ class Twins:
                 self.matches[arena].steps += 1
 
     def start(self, arenas: list[int]) -> None:
-        if not arenas:
-            return
         player = self.rng.integers(LIVE, 5, len(self.seats))
-        self.book.start(np.array(arenas), player, player == LIVE)
-        for arena in arenas:
-            self.matches[arena].start(player.tolist())
+        if arenas:
+            self.book.start(np.array(arenas), player, player == LIVE)
+        self.book.seat_newcomers(player, player == LIVE)
+        for arena, match in self.matches.items():
+            if arena in arenas:
+                match.start(player.tolist())
+            match.seat_newcomers(player.tolist())
 
     def compare_finished(self, learning_team: int | None) -> list[int]:
         over = [arena for arena, match in sorted(self.matches.items()) if match.is_over()]
@@ -197,7 +204,7 @@ def test_the_comparison_above_does_see_matches_end() -> None:
         twins.end_some()
         twins.start(twins.compare_finished(0))
         twins.go_on(arenas=2)
-    assert twins.finished > 10
+    assert twins.finished > 5
 
 
 ZERO = np.zeros(1, np.float32)
@@ -285,21 +292,31 @@ def test_agents_of_an_abandoned_match_play_on_in_the_next() -> None:
 
 def test_newcomer_is_seated_and_nobody_else_is_moved() -> None:
     book = book_of(LEFT)
-    book.make_room(2)
-    book.start(np.arange(2), np.array([4]), np.array([True]))
     asks(book, LEFT, begins=True)
+    book.start(ARENA, np.array([4]), np.array([True]))
     book.seat(RIGHT)
     assert book.seat_newcomers(np.array([8, 9]), np.array([False, True]))
-    assert book.player.tolist() == [[4, 9], [4, 9]]
-    assert book.rated_live.tolist() == [[True, True], [True, True]]
+    assert book.player.tolist() == [[4, 9]]
+    assert book.rated_live.tolist() == [[True, True]]
     assert book.steps[0] == 1
     assert not book.seat_newcomers(np.array([5, 5]), np.array([False, False]))
 
 
+def test_nobody_is_seated_before_somebody_plays() -> None:
+    book = book_of(LEFT, RIGHT)
+    player, rated_live = np.array([4, 5]), np.array([True, False])
+    book.start(ARENA, player, rated_live)
+    assert not book.seat_newcomers(player, rated_live)
+    assert book.player.tolist() == [[UNSEATED, UNSEATED]]
+    asks(book, RIGHT, begins=True)
+    assert book.seat_newcomers(player, rated_live)
+    assert book.player.tolist() == [[4, 5]]
+
+
 def test_more_arenas_and_seats_leave_what_is_there() -> None:
     book = book_of(LEFT)
-    book.start(ARENA, np.array([4]), np.array([True]))
     asks(book, LEFT, begins=True)
+    book.start(ARENA, np.array([4]), np.array([True]))
     book.make_room(3)
     book.make_room(2)
     assert book.seat(RIGHT) == 1

@@ -163,7 +163,7 @@ class MatchBook:
         )
 
     def start(self, arenas: NDArray[np.int64], player: NDArray[np.int64], rated_live: NDArray[np.bool_]) -> None:
-        """Seats players `[seat]` in arenas and starts their matches anew.
+        """Starts the matches of arenas anew and seats players `[seat]` where somebody has begun to play already.
 
         Agents that are open belong to the new match: they have just begun in it, or the old one was abandoned and
         they play on. What they ask for now is its first decision.
@@ -173,17 +173,19 @@ class MatchBook:
         self._columns["agents"][arenas] = self._columns["open"][arenas]
         self._steps[arenas] = self._columns["open"][arenas].sum(axis=1)
         self._interrupted[arenas] = False
-        self._columns["player"][arenas] = player
-        self._columns["rated_live"][arenas] = rated_live
+        self._columns["player"][arenas] = UNSEATED
+        self._columns["rated_live"][arenas] = False
+        self.seat_newcomers(player, rated_live)
 
     def seat_newcomers(self, player: NDArray[np.int64], rated_live: NDArray[np.bool_]) -> bool:
-        """Seats players `[seat]` where a seat has none, in running matches too; True if there was such a seat."""
+        """Seats players `[seat]` in seats nobody has taken, in arenas where somebody plays; True if there were any."""
         is_empty = self.player == UNSEATED
         if not is_empty.any():
             return False
+        is_empty &= self._columns["open"].any(axis=1, keepdims=True)
         self._columns["player"] = np.where(is_empty, player, self.player)
         self._columns["rated_live"] = np.where(is_empty, rated_live, self.rated_live)
-        return True
+        return bool(is_empty.any())
 
     def state(self) -> dict[str, Any]:
         """Everything the book holds."""
