@@ -18,6 +18,7 @@ from sparring.settings import OutcomeRule
 from sparring.specs import BehaviorId
 from sparring.steps import ActionBatch, DecisionSteps
 from sparring.training.acting import joined_mask
+from sparring.training.door import check_steps
 
 __all__ = ["Contestants", "EvaluationRow", "Tally", "duel", "play_matches"]
 
@@ -74,7 +75,7 @@ def play_matches(
     """Plays matches in all arenas at once and tallies them by team.
 
     Every arena plays the same number of matches, so that short ones don't count more often than long ones; the
-    number is rounded up to that.
+    number is rounded up to that. Arenas that appear later play as many as the first ones.
 
     Args:
         environment: the game; it is reset.
@@ -84,29 +85,36 @@ def play_matches(
         rng: stream of random actions.
         rule: how a match is decided; `last_reward` has no learner to judge by, so `returns` stands in for it.
         should_stop: asked at every step; the matches that are over count.
+
+    Raises:
+        NonFiniteError: the game sent a NaN or an infinity.
     """
     book = MatchBook(rule="returns" if rule == "last_reward" else rule)
     columns = {behavior: book.seat(behavior) for behavior in seats}
     tables = {behavior: AgentTable() for behavior in seats}
     tallies = {behavior.team: Tally() for behavior in seats}
-    quota: NDArray[np.int64] | None = None
+    quota = np.zeros(0, np.int64)
+    share = 0
+    step = 0
     environment.reset()
-    while quota is None or (quota > 0).any():
+    while len(quota) == 0 or (quota > 0).any():
         if should_stop():
             break
-        decisions = _read(environment, tables, book, columns)
+        decisions = _read(environment, tables, book, columns, step)
         arenas = book.finished()
         for arena in arenas:
             result = book.result(int(arena), learning_team=None, name_of=lambda behavior, *_: behavior.name)
-            if quota is not None and quota[arena] > 0 and result.scores is not None:
+            if quota[arena] > 0 and result.scores is not None:
                 quota[arena] -= 1
                 _count(tallies, result)
         _open(decisions, tables, book, columns, arenas)
-        if quota is None and book.num_arenas:
-            quota = np.full(book.num_arenas, -(-matches // book.num_arenas))
+        if len(quota) == 0 and book.num_arenas:
+            share = -(-matches // book.num_arenas)
+        quota = np.append(quota, np.full(book.num_arenas - len(quota), share))
         _act(environment, seats, decisions, generator, rng)
         environment.step()
         environment.take_statistics()
+        step += 1
     return tallies
 
 
@@ -114,10 +122,15 @@ _Decisions = dict[BehaviorId, DecisionSteps]
 _Tables = dict[BehaviorId, AgentTable]
 
 
-def _read(environment: Environment, tables: _Tables, book: MatchBook, columns: Mapping[BehaviorId, int]) -> _Decisions:
+def _read(
+    environment: Environment, tables: _Tables, book: MatchBook, columns: Mapping[BehaviorId, int], step: int
+) -> _Decisions:
+    specs = environment.behavior_specs
     decisions: _Decisions = {}
     for behavior, table in tables.items():
         decision, terminal = environment.get_steps(str(behavior))
+        for steps in (terminal, decision):
+            check_steps(behavior, specs[str(behavior)], steps, environment_step=step)
         decisions[behavior] = decision
         slots = table.find(terminal.agent_id)
         known = slots >= 0
