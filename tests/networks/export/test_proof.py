@@ -119,6 +119,19 @@ def test_a_draw_that_can_hit_a_masked_choice_is_found(tmp_path):
         verify_export(path, network, [observations(network.spec, 16)], [mask])
 
 
+def test_sampled_actions_out_of_bounds_are_found(tmp_path):
+    network = actor(behavior(ObservationSpec.vector(3), actions=ActionSpec.create_continuous(2)), squash=True)
+
+    def stretch(model):
+        (squashed,) = (node for node in model.graph.node if node.output[0] == "continuous_actions")
+        squashed.output[0] = "squashed"
+        model.graph.node.append(helper.make_node("Add", ["squashed", "squashed"], ["continuous_actions"]))
+
+    path = broken(network, tmp_path, stretch)
+    with pytest.raises(ExportError, match=r"'(sampled_)?continuous_actions' is not what the policy does"):
+        proof_of(path, network)
+
+
 def test_ignored_masks_are_found(tmp_path):
     network = actor(behavior(ObservationSpec.vector(3), actions=ActionSpec.create_discrete((3,))))
 

@@ -50,6 +50,15 @@ def test_a_file_that_fails_its_proof_never_takes_the_place_of_the_last_one(tmp_p
     assert [file.name for file in tmp_path.iterdir()] == ["policy.onnx"]
 
 
+def test_a_new_file_replaces_the_last_one_and_is_not_written_over_it(tmp_path):
+    path, reader = tmp_path / "policy.onnx", tmp_path / "reader.onnx"
+    export_policy(actor(SPEC), path)
+    before = path.read_bytes()
+    reader.hardlink_to(path)
+    export_policy(actor(SPEC, seed=1), path)
+    assert reader.read_bytes() == before != path.read_bytes()
+
+
 def test_an_interrupted_write_leaves_the_last_file(tmp_path, monkeypatch):
     path = tmp_path / "policy.onnx"
     export_policy(actor(SPEC), path)
