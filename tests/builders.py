@@ -8,6 +8,7 @@ decision, agent 1 with a reward of 0.5, and that agent 2 ends its episode with a
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -167,7 +168,7 @@ class ScriptedGame(Environment):
             for name, script in scripts.items()
         }
         self.time = 0
-        self.actions: list[dict[str, ActionBatch]] = [{}]
+        self.actions: dict[int, dict[str, ActionBatch]] = defaultdict(dict)
         """What was set at each exchange, by full name."""
         self.is_closed = False
 
@@ -186,7 +187,6 @@ class ScriptedGame(Environment):
     def step(self) -> None:
         assert self.time < 2 * self.length + 10, "whoever plays this does not notice that it is over"
         self.time += 1
-        self.actions.append({})
 
     def get_steps(self, behavior_name: str) -> tuple[DecisionSteps, TerminalSteps]:
         script = self._scripts[behavior_name]
