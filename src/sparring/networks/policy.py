@@ -11,7 +11,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sparring.networks import ActionDistribution, Actor, ObservationLayout, scaled_for_environment, weights_hash
+from sparring.networks import (
+    ActionDistribution,
+    ActionParameters,
+    Actor,
+    ObservationLayout,
+    scaled_for_environment,
+    weights_hash,
+)
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch
 
@@ -49,6 +56,11 @@ class Policy:
         self.actor = actor
         self.device = device
 
+    def parameters(self, inputs: Sequence[NDArray[np.float32]]) -> ActionParameters:
+        """What the actions of a batch are drawn from; draws nothing itself. Gradients flow unless switched off."""
+        parameters, _ = self.actor.forward([_tensor(column).to(self.device) for column in inputs])
+        return parameters
+
     @torch.inference_mode()
     def act(
         self,
@@ -66,9 +78,8 @@ class Policy:
             generator: stream that sampled actions are drawn from, on the policy's device.
             deterministic: takes the most likely action instead of a sample.
         """
-        tensors = [torch.from_numpy(column).to(self.device) for column in inputs]
+        parameters = self.parameters(inputs)
         blocked = None if mask is None else torch.from_numpy(mask).to(self.device)
-        parameters, _ = self.actor(tensors)
         distribution = ActionDistribution(parameters, self.spec.action_spec, blocked, squash=self.actor.squash)
         continuous, discrete = distribution.most_likely() if deterministic else distribution.sample(generator)
         return PolicyOutput(continuous.cpu().numpy(), discrete.cpu().numpy())
@@ -96,3 +107,8 @@ class Policy:
         other = self.frozen_copy()
         other.actor.load_state_dict({name: torch.from_numpy(np.asarray(array)) for name, array in state.items()})
         return other
+
+
+def _tensor(column: NDArray[np.float32]) -> torch.Tensor:
+    """Shares the memory of a column; a read-only one, which torch can't hold, is copied."""
+    return torch.from_numpy(column if column.flags.writeable else column.copy())

@@ -74,7 +74,7 @@ def act_for_all(
     policies = [policy_of(int(number)) for number in numbers]
     inputs = [_joined(columns) for columns in zip(*(group.inputs for group in asking), strict=True)]
     if len(policies) == 1:
-        parameters = _pass(policies[0], inputs)
+        parameters = policies[0].parameters(inputs)
     else:
         order = np.argsort(policy_index, kind="stable")
         ends = np.cumsum(np.bincount(policy_index))
@@ -92,24 +92,19 @@ def _joined(columns: Sequence[NDArray[_Scalar]]) -> NDArray[_Scalar]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
-def _pass(policy: Policy, inputs: Sequence[NDArray[np.float32]]) -> ActionParameters:
-    parameters, _ = policy.actor.forward([torch.from_numpy(column).to(policy.device) for column in inputs])
-    return parameters
-
-
 def _passes(
     policies: Sequence[Policy], parts: Sequence[Sequence[NDArray[np.float32]]], second_thread: Executor | None
 ) -> list[ActionParameters]:
     if second_thread is None:
-        return [_pass(policy, part) for policy, part in zip(policies, parts, strict=True)]
+        return [policy.parameters(part) for policy, part in zip(policies, parts, strict=True)]
 
     @torch.inference_mode()
     def rest() -> list[ActionParameters]:
-        return [_pass(policy, part) for policy, part in zip(policies[1:], parts[1:], strict=True)]
+        return [policy.parameters(part) for policy, part in zip(policies[1:], parts[1:], strict=True)]
 
     # The learner, which has the lowest number, has the most rows as a rule.
     future = second_thread.submit(rest)
-    first = _pass(policies[0], parts[0])
+    first = policies[0].parameters(parts[0])
     return [first, *future.result()]
 
 

@@ -34,6 +34,7 @@ class ModelExporter:
         self._folder = folder
         self._opset = opset
         self.written: dict[str, list[ExportedModel]] = {}
+        self._noticed: set[tuple[str, str]] = set()
         self.fault = exporter_available()
         if self.fault is not None:
             _log.warning("models will not be exported: %s", self.fault)
@@ -56,6 +57,8 @@ class ModelExporter:
                 masks=masks,
                 expected_hash=training.policy.weights_hash(),
             )
+            for notice in report.notices:
+                self._notice_once(name, str(notice))
             _log.info("%s: written; outputs differ from the policy's by at most %.1e", path, report.worst)
         except (ExportError, OSError) as error:
             _log.warning("%s: the model was not exported: %s; the checkpoint is safe", name, error)
@@ -64,6 +67,11 @@ class ModelExporter:
             ExportedModel(training.steps, str(path), training.mean_return, time.time())
         )
         return path
+
+    def _notice_once(self, name: str, notice: str) -> None:
+        if (name, notice) not in self._noticed:
+            self._noticed.add((name, notice))
+            _log.warning("%s: %s", name, notice)
 
 
 def _real_steps(
