@@ -111,6 +111,13 @@ def test_fresh_ids_for_ever_take_no_more_slots() -> None:
     assert len(table) == 0
 
 
+def test_what_is_not_found_can_be_looked_up_and_masked_even_in_an_empty_table() -> None:
+    table = AgentTable()
+    slots = table.find(ids(4, 9))
+    assert slots.tolist() == [-1, -1]
+    assert ((slots >= 0) & table.is_open[slots]).tolist() == [False, False]
+
+
 def test_an_agent_found_a_moment_ago_is_not_found_once_it_has_gone() -> None:
     table = AgentTable()
     slots = table.find_or_add(ids(4, 9), None)

@@ -266,6 +266,11 @@ def test_an_agent_that_ends_without_having_asked_is_noticed_once(caplog: pytest.
     assert [reward for chain in trajectories(training.rollout) for _, reward, _ in chain] == [1, 1, 0]
 
 
+def test_an_agent_may_end_before_anybody_has_ever_asked() -> None:
+    training = only(collect(["T[7 r=9 end]", "D[7]", "T[7 r=2 int]"]))
+    assert trajectories(training.rollout) == [(((7, 1), 2, "went on"), ((7, 2.5), 0, "tail"))]
+
+
 def test_an_agent_that_asks_anew_while_its_first_step_is_its_end_begins_clean() -> None:
     training = only(collect(["D[7 r=5] T[7 r=9 end]", "D[7 r=2]"]))
     assert trajectories(training.rollout) == [(((7, 0), 2, "went on"), ((7, 1), 0, "pending"))]

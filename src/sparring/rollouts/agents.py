@@ -32,16 +32,17 @@ class AgentTable:
     """
 
     def __init__(self) -> None:
-        self.agent_id = np.full(0, _FREE, np.int64)
-        self.arena = np.zeros(0, np.int64)
-        self.is_open = np.zeros(0, np.bool_)
-        self.returns = np.zeros(0, np.float64)
-        self.group_returns = np.zeros(0, np.float64)
-        self.length = np.zeros(0, np.int64)
-        self.row = np.full(0, NO_ROW, np.int64)
-        self.segment = np.zeros(0, np.int64)
-        self.trajectory = np.zeros(0, np.int64)
-        self.is_dropped = np.zeros(0, np.bool_)
+        # Never empty: what was looked up and not found, slot -1, can be used as an index and masked after.
+        self.agent_id = np.full(_INITIAL_SLOTS, _FREE, np.int64)
+        self.arena = np.zeros(_INITIAL_SLOTS, np.int64)
+        self.is_open = np.zeros(_INITIAL_SLOTS, np.bool_)
+        self.returns = np.zeros(_INITIAL_SLOTS, np.float64)
+        self.group_returns = np.zeros(_INITIAL_SLOTS, np.float64)
+        self.length = np.zeros(_INITIAL_SLOTS, np.int64)
+        self.row = np.full(_INITIAL_SLOTS, NO_ROW, np.int64)
+        self.segment = np.zeros(_INITIAL_SLOTS, np.int64)
+        self.trajectory = np.zeros(_INITIAL_SLOTS, np.int64)
+        self.is_dropped = np.zeros(_INITIAL_SLOTS, np.bool_)
         self._seen_ids = np.zeros(0, np.int64)
         self._seen_slots = np.zeros(0, np.int64)
 
@@ -76,7 +77,7 @@ class AgentTable:
     def _take_free(self, count: int) -> NDArray[np.int64]:
         free = np.flatnonzero(self.agent_id == _FREE)
         if len(free) < count:
-            self._resize(max(_INITIAL_SLOTS, 2 * len(self.agent_id), len(self.agent_id) + count))
+            self._resize(max(2 * len(self.agent_id), len(self.agent_id) + count))
             free = np.flatnonzero(self.agent_id == _FREE)
         return free[:count]
 
