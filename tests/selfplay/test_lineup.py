@@ -175,6 +175,19 @@ def test_finished_side_is_not_given_the_turn_but_goes_on_playing() -> None:
     assert club.sitting()[RIGHT] != LIVE
 
 
+def test_each_of_thirteen_teams_learns_against_the_other_twelve() -> None:
+    seats = [BehaviorId("Duel", 3 * team) for team in range(13)]
+    club = duel(*seats, team_change=100)
+    club.start()
+    learned = []
+    for turn in range(1, 27):
+        (learner,) = (seat for seat, player in club.sitting().items() if player == LIVE)
+        learned.append(learner)
+        club.advance(Duel=100 * turn)
+        club.end(*[0.0] * 13)
+    assert learned == seats * 2
+
+
 def test_lone_team_keeps_the_turn_without_a_word() -> None:
     club = duel(DUEL0, team_change=100)
     club.start()

@@ -15,7 +15,7 @@ from sparring.training.collector import Collector
 from tests import games
 from tests.selfplay.builders import Ask, End, ScriptedGame, collector_of, plan, run_plan
 from tests.statistics.builders import lines, progress_at
-from tests.training.runs_in_process import small_settings, train_small
+from tests.training.runs_in_process import Watcher, small_settings, train_small
 
 Summary = dict[str, dict[str, Any]]
 FAR = {"save_steps": 10**6, "swap_steps": 10**6, "team_change": 10**6}
@@ -129,6 +129,25 @@ def test_uncertainty_is_that_of_now(make_desk: MakeDesk) -> None:
     desk = make_desk(match_of("Duel?team=0", "Duel?team=1"))
     told = desk.play(10)["Duel"]["Self-play/Rating Uncertainty"]["value"]
     assert told == pytest.approx(desk.collector.lineup.ratings["Duel"].uncertainty)
+
+
+def test_run_says_its_schedule_and_warns_of_what_will_not_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    watcher = Watcher()
+    self_play = {"window": 3, "save_steps": 50, "swap_steps": 1000, "team_change": 500}
+    train_small(small_settings(tmp_path, self_play=self_play), games.two_roles, stop_after=1, observer=watcher)
+    said = [message for message in watcher.messages if "learns for" in message or "It meets" in message]
+    assert [message.split(",")[0] for message in said] == [
+        "Left (team 0",
+        "  It meets Right (team 1)",
+        "Right (team 1",
+        "  It meets Left (team 0)",
+    ]
+    warned = [
+        message.split(" (")[0] for message in caplog.messages if "swap_steps" in message or "max_steps" in message
+    ]
+    assert sorted(warned) == ["Left: swap_steps", "Left: team_change", "Right: swap_steps", "Right: team_change"]
 
 
 class CountingGame(games.WalkGame):
