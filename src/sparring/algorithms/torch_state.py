@@ -74,3 +74,8 @@ def load_optimizer_state(optimizer: torch.optim.Optimizer, state: dict[str, Any]
         for place, moments in state.items()
     }
     optimizer.load_state_dict(whole)
+    # Fused updates walk weights and moments through memory side by side, so both must lie in the same order.
+    for parameter, moments in optimizer.state.items():
+        for name, value in moments.items():
+            if value.shape == parameter.shape:
+                moments[name] = torch.empty_like(parameter).copy_(value)

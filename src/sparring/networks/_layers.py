@@ -41,11 +41,15 @@ def xavier_uniform(rows: int, inputs: int, *, outputs: int, generator: torch.Gen
 
 
 class Dense(nn.Module):
-    """Linear layer with the given weights `[outputs, inputs]` and a bias of zeros."""
+    """Linear layer with the given weights `[outputs, inputs]` and a bias of zeros.
+
+    The weights lie in memory column by column: products of the few rows of an environment step are about 1.5 times
+    as fast that way (512 x 512, 4 to 32 rows, one thread), and those of a minibatch no slower.
+    """
 
     def __init__(self, weight: Tensor) -> None:
         super().__init__()
-        self.weight = nn.Parameter(weight)
+        self.weight = nn.Parameter(weight.t().contiguous().t())
         self.bias = nn.Parameter(torch.zeros(len(weight), dtype=torch.float32, device="cpu"))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -22,6 +22,9 @@ from sparring.steps import ActionBatch, DecisionSteps
 
 __all__ = ["Asking", "act_for_all", "joined_mask"]
 
+_ROWS_A_PASS_COSTS = 8
+"""What a pass costs whatever its size, in rows; a rough figure, only for sharing work out."""
+
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -98,14 +101,26 @@ def _passes(
     if second_thread is None:
         return [policy.parameters(part) for policy, part in zip(policies, parts, strict=True)]
 
-    @torch.inference_mode()
-    def rest() -> list[ActionParameters]:
-        return [policy.parameters(part) for policy, part in zip(policies[1:], parts[1:], strict=True)]
+    def passes_of(shares: Sequence[int]) -> list[ActionParameters]:
+        with torch.inference_mode():
+            return [policies[index].parameters(parts[index]) for index in shares]
 
-    # The learner, which has the lowest number, has the most rows as a rule.
-    future = second_thread.submit(rest)
-    first = policies[0].parameters(parts[0])
-    return [first, *future.result()]
+    here, there = _split([len(part[0]) for part in parts])
+    future = second_thread.submit(passes_of, there)
+    done = dict(zip(here, passes_of(here), strict=True))
+    done |= zip(there, future.result(), strict=True)
+    return [done[index] for index in range(len(policies))]
+
+
+def _split(rows: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Shares passes out to two threads so that both have about as much to do."""
+    shares: tuple[list[int], list[int]] = ([], [])
+    loads = [0, 0]
+    for index in sorted(range(len(rows)), key=lambda index: -rows[index]):
+        lighter = 0 if loads[0] <= loads[1] else 1
+        shares[lighter].append(index)
+        loads[lighter] += rows[index] + _ROWS_A_PASS_COSTS
+    return shares
 
 
 def _in_order(passes: Sequence[ActionParameters], back: torch.Tensor, *, rows: Sequence[int]) -> ActionParameters:

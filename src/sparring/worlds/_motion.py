@@ -32,8 +32,10 @@ RESTING = 1e-9
 """Approach speed, m/s, that counts as none: what rounding leaves after a contact without bounce."""
 SETTLED = 1e-4
 """Approach speed, m/s, that counts as none among discs that were resolved together."""
-TOUCHING = 1e-7
-"""Gap in meters up to which discs are resolved together."""
+WEDGED = 1e-3
+"""Gap in meters up to which discs are resolved together; without it the ball would rattle on in the last gap."""
+OVERLAP = 1e-7
+"""Meters that discs may overlap at the start of an episode."""
 SWEEPS = 48
 """Most passes over the contacts that are resolved together."""
 OVER_RELAXATION = 1.6
@@ -135,7 +137,7 @@ def _first_contact(
     return first, one, other
 
 
-@compiled
+@inlined
 def _contact(
     one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray
 ) -> tuple[float, float, float]:
@@ -158,7 +160,7 @@ def _contact(
     return dx / distance, dz / distance, distance - reach
 
 
-@compiled
+@inlined
 def _approach(one: int, other: int, bodies: FloatArray, nx: float, nz: float) -> float:
     """Speed at which disc `one` closes in on what it touches, along the normal."""
     vx, vz = bodies[one, 2], bodies[one, 3]
@@ -168,7 +170,7 @@ def _approach(one: int, other: int, bodies: FloatArray, nx: float, nz: float) ->
     return float(-(nx * vx + nz * vz))
 
 
-@compiled
+@inlined
 def _give(one: int, other: int, traits: FloatArray) -> float:
     """How much faster a contact opens for each unit of impulse: the sum of inverse masses, walls having none."""
     give: float = traits[one, INVERSE_MASS]
@@ -177,7 +179,7 @@ def _give(one: int, other: int, traits: FloatArray) -> float:
     return give
 
 
-@compiled
+@inlined
 def _push(
     one: int, other: int, bodies: FloatArray, traits: FloatArray, nx: float, nz: float, impulse: float, column: int
 ) -> None:
@@ -192,30 +194,24 @@ def _push(
 
 
 @compiled
-def _part(one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
-    """Moves an overlapping pair apart until it just touches."""
-    nx, nz, gap = _contact(one, other, bodies, traits, walls, posts)
-    if gap < 0.0:
-        _push(one, other, bodies, traits, nx, nz, -gap / _give(one, other, traits), 0)
-
-
-@compiled
 def _resolve(
     one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray
 ) -> None:
     """Newton's impact law for one contact; the bounce is the greater one of the two."""
-    _part(one, other, bodies, traits, walls, posts)  # takes away what rounding left
-    nx, nz, _ = _contact(one, other, bodies, traits, walls, posts)
+    nx, nz, gap = _contact(one, other, bodies, traits, walls, posts)
+    give = _give(one, other, traits)
+    if gap < 0.0:  # what rounding left
+        _push(one, other, bodies, traits, nx, nz, -gap / give, 0)
     approach = _approach(one, other, bodies, nx, nz)
     bounce = traits[one, BOUNCE]
     if other < bodies.shape[0]:
         bounce = max(bounce, traits[other, BOUNCE])
     if approach < NO_BOUNCE_BELOW:
         bounce = 0.0
-    _push(one, other, bodies, traits, nx, nz, (1.0 + bounce) * approach / _give(one, other, traits), 2)
+    _push(one, other, bodies, traits, nx, nz, (1.0 + bounce) * approach / give, 2)
 
 
-@compiled
+@inlined
 def _faces(one: int, side: int, bodies: FloatArray, walls: FloatArray) -> bool:
     """Whether a disc's center lies in front of a side, between its ends."""
     dx, dz = bodies[one, 0] - walls[side, 0], bodies[one, 1] - walls[side, 1]
@@ -245,7 +241,7 @@ def _gather(
 def _settle(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
     """Resolves all contacts together without bounce (projected successive over-relaxation on the impulses)."""
     pairs = np.empty((MAX_TOGETHER, 2), np.int64)
-    count = _gather(bodies, traits, walls, posts, TOUCHING, pairs)
+    count = _gather(bodies, traits, walls, posts, WEDGED, pairs)
     impulse = np.zeros(MAX_TOGETHER)
     for _ in range(SWEEPS):
         largest = 0.0
@@ -344,8 +340,10 @@ def separate(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: F
     """Moves discs that overlap at the start of an episode apart, the lighter one farther; velocities stay."""
     pairs = np.empty((MAX_TOGETHER, 2), np.int64)
     for _ in range(SWEEPS):
-        count = _gather(bodies, traits, walls, posts, -TOUCHING, pairs)
+        count = _gather(bodies, traits, walls, posts, -OVERLAP, pairs)
         if count == 0:
             return
         for k in range(count):
-            _part(pairs[k, 0], pairs[k, 1], bodies, traits, walls, posts)
+            one, other = pairs[k, 0], pairs[k, 1]
+            nx, nz, gap = _contact(one, other, bodies, traits, walls, posts)
+            _push(one, other, bodies, traits, nx, nz, max(-gap, 0.0) / _give(one, other, traits), 0)

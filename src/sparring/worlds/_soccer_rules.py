@@ -21,6 +21,7 @@ from sparring.worlds.sensors import RaySensor
 __all__ = [
     "BALL",
     "BALL_RADIUS",
+    "BALL_SCALES",
     "BLUE_AGENT",
     "BLUE_GOAL",
     "GOAL_LINE",
@@ -42,6 +43,8 @@ IntArray = NDArray[np.int64]
 BALL, BLUE_GOAL, PURPLE_GOAL, WALL, BLUE_AGENT, PURPLE_AGENT = range(6)
 
 BALL_RADIUS: Final = 0.624
+BALL_SCALES: Final = (0.25, 4.0)
+"""Multiples of the radius that still fit the pitch and the goals."""
 BALL_MASS: Final = 3.0
 BALL_BOUNCE: Final = 0.8
 BALL_DRAG_PER_TICK: Final = 1.0 * 0.02

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.errors import CheckpointError
 from sparring.worlds._random import seed_streams
-from sparring.worlds._soccer_rules import BALL_RADIUS
+from sparring.worlds._soccer_rules import BALL_RADIUS, BALL_SCALES
+from sparring.worlds.outline import Outline
 
 __all__ = [
     "BLUE_SCORED",
@@ -18,6 +21,7 @@ __all__ = [
     "TICKS_PER_DECISION",
     "TIME_OUT",
     "SoccerState",
+    "check_possible",
     "new_state",
 ]
 
@@ -27,6 +31,8 @@ IntArray = NDArray[np.int64]
 TICKS_PER_DECISION = 5
 
 PLAYING, BLUE_SCORED, PURPLE_SCORED, TIME_OUT = range(4)
+MOST_SPEED = 1000.0
+"""Meters a second that nothing in a match comes near."""
 NOT_STARTED = -1
 """Ticks of an arena whose next step only starts a match."""
 
@@ -87,3 +93,21 @@ def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerSt
         score=np.zeros((arenas, 2), np.float32),
         last_ticks=np.zeros(arenas, np.int64),
     )
+
+
+def check_possible(arenas: Mapping[str, NDArray[Any]], pitch: Outline) -> None:
+    """Refuses saved arrays that no match can come to, so that the kernel need not expect them.
+
+    Raises:
+        CheckpointError: a disc is outside the pitch or too fast, or the ball has a radius that cannot be set.
+    """
+    bodies, scale = arenas["bodies"], arenas["ball_radius"] / BALL_RADIUS
+    wrong = {
+        "a disc is outside the pitch": ~pitch.contains(bodies[..., 0], bodies[..., 1]),
+        "a disc is faster than anything can be": (np.abs(bodies[..., 2:]) > MOST_SPEED).any(axis=-1),
+        "the ball has no possible radius": (scale < BALL_SCALES[0] - 1e-9) | (scale > BALL_SCALES[1] + 1e-9),
+    }
+    for what, where in wrong.items():
+        if where.any():
+            row = np.argwhere(where)[0].tolist()
+            raise CheckpointError(f"in a saved match {what}", where=f"arena and disc {row}")

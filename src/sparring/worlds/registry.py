@@ -129,6 +129,8 @@ def _loader(name: str, points: list[EntryPoint], sources: str) -> Callable[..., 
             )
         try:
             make = points[0].load()
+            if not callable(make):
+                raise TypeError(f"{points[0].value} cannot be called")
         except Exception as error:  # foreign code: whatever it raises, the person must learn whose world is broken
             raise SettingsError(
                 f"world {name!r} cannot be loaded",

@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparring.environments.environment import Environment, EnvironmentStatistic, StateTree
 from sparring.errors import CheckpointError, Finding, GameError, SettingsError, SparringError
@@ -28,13 +27,21 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.worlds._soccer_columns import TeamColumns
 from sparring.worlds._soccer_kernel import play_arenas
 from sparring.worlds._soccer_rules import (
+    BALL_SCALES,
     SoccerRules,
     soccer_twos_rules,
     strikers_vs_goalie_rules,
     tables,
 )
 from sparring.worlds._soccer_scene import soccer_scene
-from sparring.worlds._soccer_state import NOT_STARTED, PLAYING, TICKS_PER_DECISION, TIME_OUT, new_state
+from sparring.worlds._soccer_state import (
+    NOT_STARTED,
+    PLAYING,
+    TICKS_PER_DECISION,
+    TIME_OUT,
+    check_possible,
+    new_state,
+)
 from sparring.worlds._state_tree import checked_arrays
 from sparring.worlds.scene import Scene
 
@@ -42,8 +49,6 @@ __all__ = ["SoccerTwos", "StrikersVsGoalie"]
 
 MOST_PENDING_STATISTICS = 10_000
 """Matches whose statistics wait to be taken; older ones are dropped when nobody takes them."""
-BALL_SCALES = (0.25, 4.0)
-"""Multiples of the ball's radius that still fit the pitch and the goals."""
 
 
 class _Soccer(Environment):
@@ -157,7 +162,7 @@ class _Soccer(Environment):
         self._check_open()
         arenas = checked_arrays(state.get("arenas"), self._state._asdict(), where="arenas")
         world = checked_arrays(state, {"parameters": self._parameters, "finished": np.zeros((0, 2))}, where="world")
-        self._check_bodies(arenas["bodies"])
+        check_possible(arenas, self._rules.pitch)
         _check_scale(float(world["parameters"][1]), CheckpointError)
         for name, array in self._state._asdict().items():
             array[...] = arenas[name]
@@ -183,16 +188,6 @@ class _Soccer(Environment):
     def _check_open(self) -> None:
         if self._closed:
             raise GameError("the world is closed", cure="create a new one")
-
-    def _check_bodies(self, bodies: NDArray[np.float64]) -> None:
-        outside = ~self._rules.pitch.contains(bodies[..., 0], bodies[..., 1])
-        if outside.any():
-            arena, disc = np.argwhere(outside)[0]
-            raise CheckpointError(
-                "a disc lies outside the pitch",
-                where=f"arena {arena}, disc {disc}",
-                found=str(bodies[arena, disc, :2]),
-            )
 
     def _team(self, behavior_name: str) -> TeamColumns:
         self._check_open()

@@ -185,8 +185,9 @@ class PPOLearner:
         )
         rows = rollout.complete_rows()
         returns = (advantage + values[:, 0])[rows]
-        kept = advantage[rows]
-        kept = (kept - kept.mean()) / (kept.std() + np.float32(_LEAST_DEVIATION))
+        # In double precision: the square of a large reward does not fit a float32.
+        kept = advantage[rows].astype(np.float64)
+        kept = (kept - kept.mean()) / (kept.std() + _LEAST_DEVIATION)
         # Without dropped, pending or tail rows the columns serve as they are; nothing is copied.
         whole = slice(None) if len(rows) == size else rows
 
@@ -199,7 +200,7 @@ class PPOLearner:
             continuous=column(rollout.continuous),
             discrete=column(rollout.discrete),
             log_prob=column(rollout.log_prob),
-            advantage=torch.from_numpy(kept).to(self._device),
+            advantage=torch.from_numpy(kept.astype(np.float32)).to(self._device),
             old_value=torch.from_numpy(values[rows]).to(self._device),
             returns=torch.from_numpy(returns[:, None]).to(self._device),
         )
