@@ -82,9 +82,9 @@ def test_naming_the_sign_one_sees_is_learned(seed: int, shared: bool) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_pointing_to_the_place_of_the_sign_is_learned(seed: int) -> None:
-    learner = trained(ActionSpec.create_continuous(1), near_target, updates=50, seed=seed)
+    learner = trained(ActionSpec.create_continuous(1), near_target, updates=50, seed=seed, learning_rate=3e-3)
     # Standing in the middle gives 0.4, the best place 1.
-    assert score(learner, near_target) > 0.85
+    assert score(learner, near_target) > 0.8
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -92,9 +92,9 @@ def test_both_parts_of_a_hybrid_action_are_learned(seed: int) -> None:
     def both(sign: np.ndarray, continuous: np.ndarray, discrete: np.ndarray) -> np.ndarray:
         return np.array(same_choice(sign, continuous, discrete) + 2 * near_target(sign, continuous, discrete))
 
-    learner = trained(ActionSpec.create_hybrid(1, (4,)), both, updates=60, seed=seed)
+    learner = trained(ActionSpec.create_hybrid(1, (4,)), both, updates=60, seed=seed, learning_rate=3e-3)
     assert score(learner, same_choice) == 1.0
-    assert score(learner, near_target) > 0.75
+    assert score(learner, near_target) > 0.8
 
 
 @pytest.mark.parametrize("seed", [1, 2])
