@@ -1,4 +1,4 @@
-"""A game that cannot save its state begins anew when a run is resumed; nothing of the old episodes is carried into it."""
+"""A game that cannot save its state begins anew when a run is resumed; nothing of the old episodes goes on in it."""
 
 from __future__ import annotations
 
