@@ -160,9 +160,10 @@ def test_turn_that_passes_draws_once_and_starts_the_count_to_the_next_draw_anew(
 
 
 def test_only_the_opponents_that_are_due_are_drawn() -> None:
-    club = two_roles(swap_steps=40)
+    third = BehaviorId("Third", 2)
+    club = Club(dict.fromkeys(("Left", "Right", "Third"), plan(**{**FAR, "swap_steps": 40})), LEFT, RIGHT, third)
     club.start()
-    events = club.advance(Right_opponents=40)
+    events = club.advance(Right_opponents=40, Third_opponents=39)
     assert [(event.kind, event.behavior) for event in events] == [("drawn", "Right")]
 
 

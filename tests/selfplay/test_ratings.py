@@ -134,6 +134,14 @@ def test_even_matches_teach_most() -> None:
     assert even["Duel"].uncertainty < uneven["Duel"].uncertainty
 
 
+def test_match_of_several_teams_teaches_as_much_as_one_of_two() -> None:
+    # Its K is shared among the pairs, and so is what it tells.
+    pair, trio = book_of("a", "b"), book_of("a", "b", "c")
+    pair.record([["a"], ["b"]], [1, 0], k=1)
+    trio.record([["a"], ["b"], ["c"]], [2, 1, 0], k=1)
+    assert trio["a"].uncertainty == pytest.approx(pair["a"].uncertainty)
+
+
 def test_uncertainty_after_many_even_draws_is_that_of_a_binomial_share() -> None:
     # n even matches know a share to sqrt(1/4 / n); the slope of the curve at even is ln(10) / 1600 a point.
     book = book_of("Duel", "rival")
