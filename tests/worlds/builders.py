@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparring.steps import ActionBatch
 from sparring.worlds import soccer
 from sparring.worlds._compiled import entry
-from sparring.worlds._motion import move, separate
+from sparring.worlds._motion import MAX_TOGETHER, move, separate
 from sparring.worlds._soccer_rules import soccer_twos_rules, strikers_vs_goalie_rules
 from sparring.worlds.outline import Outline
 
@@ -31,18 +31,23 @@ STRIKERS_PITCH = strikers_vs_goalie_rules().pitch
 def _run(
     bodies: Array, traits: Array, walls: Array, posts: Array, clear: Array, duration: float, ticks: int, reach: Array
 ) -> None:
-    struck = np.zeros((bodies.shape[1] - 1, 3))
+    struck, pairs, impulse = (
+        np.zeros((bodies.shape[1] - 1, 3)),
+        np.zeros((MAX_TOGETHER, 2), np.int64),
+        np.zeros(MAX_TOGETHER),
+    )
     for arena in range(bodies.shape[0]):
         for _ in range(ticks):
-            left, right = move(bodies[arena], traits, walls, posts, clear, duration, struck)
+            left, right = move(bodies[arena], traits, walls, posts, clear, duration, struck, pairs, impulse)
             reach[arena, 0] = min(reach[arena, 0], left)
             reach[arena, 1] = max(reach[arena, 1], right)
 
 
 @entry
 def _separate(bodies: Array, traits: Array, walls: Array, posts: Array) -> None:
+    pairs = np.zeros((MAX_TOGETHER, 2), np.int64)
     for arena in range(bodies.shape[0]):
-        separate(bodies[arena], traits, walls, posts)
+        separate(bodies[arena], traits, walls, posts, pairs)
 
 
 def run(

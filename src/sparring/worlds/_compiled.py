@@ -14,26 +14,21 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["compiled", "entry", "inlined"]
+__all__ = ["compiled", "entry"]
 
+# Documented with `register_jitable`, but not among the typed arguments of `njit`.
+_WITHOUT_RUNTIME: dict[str, Any] = {"_nrt": False}
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def compiled(function: _Function) -> _Function:
-    """Compiles a function that kernels call.
+    """Compiles a function that kernels call; it may not allocate, and Python cannot call it.
 
     No fast math: the same inputs give the same bits whatever the number of arenas or threads. Division by zero gives
     an infinity as in NumPy, because a branch that raises would keep the loops over rays from becoming vector code.
+    Numba's runtime is off: it would count a reference for every array at every call, a third of the whole time.
     """
-    return cast("_Function", numba.njit(nogil=True, error_model="numpy")(function))
-
-
-def inlined(function: _Function) -> _Function:
-    """Compiles a function into each of its callers: for those that take arrays and are called in an inner loop.
-
-    Numba counts a reference for every array at every call, which costs more than most of these functions do.
-    """
-    return cast("_Function", numba.njit(nogil=True, error_model="numpy", inline="always")(function))
+    return cast("_Function", numba.njit(nogil=True, error_model="numpy", **_WITHOUT_RUNTIME)(function))
 
 
 def entry(function: _Function) -> _Function:
@@ -42,7 +37,7 @@ def entry(function: _Function) -> _Function:
         kernel = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:
         # Numba finds no folder to write to: neither beside the module nor in the user's cache.
-        return compiled(function)
+        return cast("_Function", numba.njit(nogil=True, error_model="numpy")(function))
     _cover_whole_package(kernel)
     return cast("_Function", kernel)
 

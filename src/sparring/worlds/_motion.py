@@ -16,9 +16,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled, inlined
+from sparring.worlds._compiled import compiled
 
-__all__ = ["BOUNCE", "DRAG", "INVERSE_MASS", "RADIUS", "move", "separate"]
+__all__ = ["BOUNCE", "DRAG", "INVERSE_MASS", "MAX_TOGETHER", "RADIUS", "move", "separate"]
 
 FloatArray = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def _disc_contact_time(dx: float, dz: float, vx: float, vz: float, reach: float,
     return apart / (closing + math.sqrt(square))
 
 
-@inlined
+@compiled
 def _wall_contact_time(
     px: float, pz: float, vx: float, vz: float, radius: float, walls: FloatArray, side: int, rest: float
 ) -> float:
@@ -79,7 +79,7 @@ def _wall_contact_time(
     return time if 0.0 <= place <= walls[side, 6] else NEVER
 
 
-@inlined
+@compiled
 def _first_wall(
     disc: int,
     bodies: FloatArray,
@@ -109,7 +109,7 @@ def _first_wall(
     return first, which
 
 
-@inlined
+@compiled
 def _first_contact(
     bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray, clear: FloatArray, horizon: float
 ) -> tuple[float, int, int]:
@@ -137,7 +137,7 @@ def _first_contact(
     return first, one, other
 
 
-@inlined
+@compiled
 def _contact(
     one: int, other: int, bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray
 ) -> tuple[float, float, float]:
@@ -160,7 +160,7 @@ def _contact(
     return dx / distance, dz / distance, distance - reach
 
 
-@inlined
+@compiled
 def _approach(one: int, other: int, bodies: FloatArray, nx: float, nz: float) -> float:
     """Speed at which disc `one` closes in on what it touches, along the normal."""
     vx, vz = bodies[one, 2], bodies[one, 3]
@@ -170,7 +170,7 @@ def _approach(one: int, other: int, bodies: FloatArray, nx: float, nz: float) ->
     return float(-(nx * vx + nz * vz))
 
 
-@inlined
+@compiled
 def _give(one: int, other: int, traits: FloatArray) -> float:
     """How much faster a contact opens for each unit of impulse: the sum of inverse masses, walls having none."""
     give: float = traits[one, INVERSE_MASS]
@@ -179,7 +179,7 @@ def _give(one: int, other: int, traits: FloatArray) -> float:
     return give
 
 
-@inlined
+@compiled
 def _push(
     one: int, other: int, bodies: FloatArray, traits: FloatArray, nx: float, nz: float, impulse: float, column: int
 ) -> None:
@@ -211,7 +211,7 @@ def _resolve(
     _push(one, other, bodies, traits, nx, nz, (1.0 + bounce) * approach / give, 2)
 
 
-@inlined
+@compiled
 def _faces(one: int, side: int, bodies: FloatArray, walls: FloatArray) -> bool:
     """Whether a disc's center lies in front of a side, between its ends."""
     dx, dz = bodies[one, 0] - walls[side, 0], bodies[one, 1] - walls[side, 1]
@@ -238,11 +238,17 @@ def _gather(
 
 
 @compiled
-def _settle(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
+def _settle(
+    bodies: FloatArray,
+    traits: FloatArray,
+    walls: FloatArray,
+    posts: FloatArray,
+    pairs: NDArray[np.int64],
+    impulse: FloatArray,
+) -> None:
     """Resolves all contacts together without bounce (projected successive over-relaxation on the impulses)."""
-    pairs = np.empty((MAX_TOGETHER, 2), np.int64)
     count = _gather(bodies, traits, walls, posts, WEDGED, pairs)
-    impulse = np.zeros(MAX_TOGETHER)
+    impulse[:count] = 0.0
     for _ in range(SWEEPS):
         largest = 0.0
         for k in range(count):
@@ -279,7 +285,7 @@ def _go_alone(
     bodies[disc, 1] += bodies[disc, 3] * time
 
 
-@inlined
+@compiled
 def _note_strike(one: int, other: int, bodies: FloatArray, struck: FloatArray) -> None:
     """Keeps the direction from an agent to the ball at their first contact of the tick."""
     ball = bodies.shape[0] - 1
@@ -292,7 +298,7 @@ def _note_strike(one: int, other: int, bodies: FloatArray, struck: FloatArray) -
     struck[one, 2] = dz / distance
 
 
-@inlined
+@compiled
 def move(
     bodies: FloatArray,
     traits: FloatArray,
@@ -301,6 +307,8 @@ def move(
     clear: FloatArray,
     duration: float,
     struck: FloatArray,
+    pairs: NDArray[np.int64],
+    impulse: FloatArray,
 ) -> tuple[float, float]:
     """Moves all discs for `duration` seconds.
 
@@ -310,6 +318,7 @@ def move(
         walls, posts, clear: of an `Outline`.
         duration: seconds.
         struck: `[discs - 1, 3]`, written: 1 if the disc met the ball, and the unit vector towards it then.
+        pairs, impulse: `[MAX_TOGETHER, 2]` and `[MAX_TOGETHER]`, room for contacts.
 
     Returns:
         The least and the greatest x of the ball's center on its way.
@@ -329,16 +338,17 @@ def move(
         duration -= time
         _note_strike(one, other, bodies, struck)
         _resolve(one, other, bodies, traits, walls, posts)
-    _settle(bodies, traits, walls, posts)
+    _settle(bodies, traits, walls, posts, pairs, impulse)
     for disc in range(ball + 1):
         _go_alone(disc, bodies, traits, walls, posts, clear, duration)
     return min(left, bodies[ball, 0]), max(right, bodies[ball, 0])
 
 
 @compiled
-def separate(bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray) -> None:
+def separate(
+    bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray, pairs: NDArray[np.int64]
+) -> None:
     """Moves discs that overlap at the start of an episode apart, the lighter one farther; velocities stay."""
-    pairs = np.empty((MAX_TOGETHER, 2), np.int64)
     for _ in range(SWEEPS):
         count = _gather(bodies, traits, walls, posts, -OVERLAP, pairs)
         if count == 0:

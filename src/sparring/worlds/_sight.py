@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import inlined
+from sparring.worlds._compiled import compiled
 
 __all__ = ["LANES", "MOST_THINGS", "NOTHING", "aim", "meet_circles", "meet_walls", "write_view"]
 
@@ -36,7 +36,7 @@ HEADS_TOWARDS = np.float32(1e-6)
 """Least cosine between a ray and the way to a wall; a ray along a wall does not meet it."""
 
 
-@inlined
+@compiled
 def aim(
     cosine: float,
     sine: float,
@@ -69,7 +69,7 @@ def aim(
             hits[block, lane] = none
 
 
-@inlined
+@compiled
 def meet_walls(
     px: float,
     pz: float,
@@ -111,7 +111,7 @@ def meet_walls(
                 hits[block, lane] = min(hits[block, lane], hit)
 
 
-@inlined
+@compiled
 def meet_circles(
     px: float,
     pz: float,
@@ -153,7 +153,7 @@ def meet_circles(
                 hits[block, lane] = min(hits[block, lane], hit)
 
 
-@inlined
+@compiled
 def write_view(
     arena: int,
     views: NDArray[np.float32],

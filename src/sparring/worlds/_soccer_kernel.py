@@ -1,7 +1,6 @@
 """The compiled soccer game: ticks, contacts, rewards, ends, new starts and views of many arenas in one call.
 
-Arenas do not know of each other, so a range of them can be played by any thread with the same result. Tuples
-of arrays stay in the entry for the reason given at `inlined`.
+Arenas do not know of each other, so a range of them can be played by any thread with the same result.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled, entry, inlined
+from sparring.worlds._compiled import compiled, entry
 from sparring.worlds._motion import DRAG, RADIUS, move, separate
 from sparring.worlds._random import uniform
 from sparring.worlds._sight import aim, meet_circles, meet_walls, write_view
@@ -36,14 +35,13 @@ from sparring.worlds._soccer_state import (
     PURPLE_SCORED,
     TICKS_PER_DECISION,
     TIME_OUT,
+    SoccerScratch,
     SoccerState,
 )
 
 __all__ = ["play_arenas"]
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-RayArray = NDArray[np.float32]
 
 TICK = 0.02
 TURN = math.radians(100.0) * TICK
@@ -68,7 +66,7 @@ def _wrapped(angle: float) -> float:
     return angle
 
 
-@inlined
+@compiled
 def _steer(
     bodies: FloatArray, heading: FloatArray, actions: NDArray[np.int32], seats: FloatArray, facing: FloatArray
 ) -> None:
@@ -90,7 +88,7 @@ def _steer(
             heading[seat] = _wrapped(heading[seat] + turn)
 
 
-@inlined
+@compiled
 def _touch(
     bodies: FloatArray,
     traits: FloatArray,
@@ -137,79 +135,57 @@ def _standing(radius: float, left: float, right: float, blue_goal_open: bool, is
 
 
 @compiled
-def _play(
-    due: NDArray[np.bool_],
-    first: int,
-    outcome: IntArray,
-    bodies: FloatArray,
-    heading: FloatArray,
-    touching: NDArray[np.bool_],
-    actions: NDArray[np.int32],
-    ticks: IntArray,
-    reward: RayArray,
-    ball_radius: FloatArray,
-    ball_touch: FloatArray,
-    traits: FloatArray,
-    seats: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-    clear: FloatArray,
-    blue_goal_open: bool,
-    max_ticks: int,
-) -> None:
-    """Plays one decision, or what the end of a match leaves of it, in the arenas from `first` on that have started.
+def _slow_down(bodies: FloatArray, traits: FloatArray) -> None:
+    for disc in range(bodies.shape[0]):
+        bodies[disc, 2] *= traits[disc, DRAG]
+        bodies[disc, 3] *= traits[disc, DRAG]
 
-    Writes which arenas played (`due`, counted from `first`, like `outcome`).
-    """
-    discs = traits.shape[0]
-    struck, facing, earned = np.zeros((discs - 1, 3)), np.zeros((discs - 1, 2)), np.zeros(discs - 1)
-    for k in range(outcome.shape[0]):
-        outcome[k] = PLAYING
-        due[k] = ticks[first + k] != NOT_STARTED
-        if not due[k]:
+
+@compiled
+def _play(tables: SoccerTables, state: SoccerState, scratch: SoccerScratch, first: int, last: int) -> None:
+    """Plays one decision, or what the end of a match leaves of it, in the arenas that have started."""
+    traits, struck, facing, earned = scratch.traits, scratch.struck, scratch.facing, scratch.earned
+    ball = traits.shape[0] - 1
+    for arena in range(first, last):
+        state.outcome[arena] = PLAYING
+        if state.ticks[arena] == NOT_STARTED:
             continue
-        arena = first + k
-        pitch, angles, touches, choices = bodies[arena], heading[arena], touching[arena], actions[arena]
-        traits[discs - 1, RADIUS] = ball_radius[arena]
-        for seat in range(discs - 1):
-            facing[seat, 0], facing[seat, 1] = math.cos(angles[seat]), math.sin(angles[seat])
+        bodies, heading = state.bodies[arena], state.heading[arena]
+        touching, actions = state.touching[arena], state.actions[arena]
+        touch_reward = TOUCH_SHARE * state.ball_touch[arena]
+        traits[ball, RADIUS] = state.ball_radius[arena]
+        for seat in range(ball):
+            facing[seat, 0], facing[seat, 1] = math.cos(heading[seat]), math.sin(heading[seat])
             earned[seat] = 0.0
         for _ in range(TICKS_PER_DECISION):
-            _steer(pitch, angles, choices, seats, facing)
-            for disc in range(discs):
-                pitch[disc, 2] *= traits[disc, DRAG]
-                pitch[disc, 3] *= traits[disc, DRAG]
-            left, right = move(pitch, traits, walls, posts, clear, TICK, struck)
-            _touch(pitch, traits, touches, choices, seats, struck, TOUCH_SHARE * ball_touch[arena], earned)
-            for seat in range(discs - 1):
-                earned[seat] += seats[seat, TICK_REWARD]
-            ticks[arena] += 1
-            outcome[k] = _standing(ball_radius[arena], left, right, blue_goal_open, ticks[arena] >= max_ticks)
-            if outcome[k] != PLAYING:
+            _steer(bodies, heading, actions, tables.seats, facing)
+            _slow_down(bodies, traits)
+            left, right = move(
+                bodies, traits, tables.walls, tables.posts, tables.clear, TICK, struck, scratch.pairs, scratch.impulse
+            )
+            _touch(bodies, traits, touching, actions, tables.seats, struck, touch_reward, earned)
+            for seat in range(ball):
+                earned[seat] += tables.seats[seat, TICK_REWARD]
+            state.ticks[arena] += 1
+            is_last = state.ticks[arena] >= tables.max_ticks
+            state.outcome[arena] = _standing(traits[ball, RADIUS], left, right, tables.blue_goal_open, is_last)
+            if state.outcome[arena] != PLAYING:
                 break
-        for seat in range(discs - 1):
-            reward[arena, seat] = earned[seat]
-            for branch in range(actions.shape[2]):
-                actions[arena, seat, branch] = 0
+        for seat in range(ball):
+            state.reward[arena, seat] = earned[seat]
+        actions[:] = 0
 
 
-@inlined
+@compiled
 def _arrange(
-    arena: int,
-    bodies: FloatArray,
-    ball_radius: float,
-    traits: FloatArray,
-    seats: FloatArray,
-    posts: FloatArray,
-    sphere: float,
-    circles: FloatArray,
+    bodies: FloatArray, traits: FloatArray, seats: FloatArray, posts: FloatArray, sphere: float, circles: FloatArray
 ) -> None:
     """Lists everything round as rays meet it: the discs by their number, then the posts."""
-    ball = traits.shape[0] - 1
+    ball = bodies.shape[0] - 1
     for disc in range(ball + 1):
-        both = (traits[disc, RADIUS] if disc < ball else ball_radius) + sphere
-        circles[disc, 0] = bodies[arena, disc, 0]
-        circles[disc, 1] = bodies[arena, disc, 1]
+        both = traits[disc, RADIUS] + sphere
+        circles[disc, 0] = bodies[disc, 0]
+        circles[disc, 1] = bodies[disc, 1]
         circles[disc, 2] = math.sqrt(both * both - SENSOR_HEIGHT * SENSOR_HEIGHT)
         circles[disc, 3] = seats[disc, THING] if disc < ball else BALL
     for post in range(posts.shape[0]):
@@ -220,134 +196,73 @@ def _arrange(
 
 
 @compiled
-def _look(
-    due: NDArray[np.bool_],
-    first: int,
-    bodies: FloatArray,
-    heading: FloatArray,
-    ball_radius: FloatArray,
-    sight: RayArray,
-    traits: FloatArray,
-    seats: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-    fans: RayArray,
-    fan_blocks: IntArray,
-    sensors: IntArray,
-    marks: IntArray,
-    length: float,
-    sphere: float,
-    sees_overlaps: bool,
-) -> None:
-    """Adds a frame to the observations of all agents in the arenas that are `due`, counted from `first`."""
-    circles = np.zeros((traits.shape[0] + posts.shape[0], 4))
-    rays = np.zeros(fans.shape[1:], np.float32)
-    hits = np.zeros(rays.shape[1:], np.float32)
-    flat_hits = hits.reshape(hits.size)
-    for k in range(due.shape[0]):
-        if not due[k]:
-            continue
-        arena = first + k
-        _arrange(arena, bodies, ball_radius[arena], traits, seats, posts, sphere, circles)
-        caster = -1
-        for sensor in range(sensors.shape[0]):
-            seat = sensors[sensor, 0]
-            if seat != caster:
-                caster = seat
-                blocks, px, pz, angle = fan_blocks[seat], circles[seat, 0], circles[seat, 1], heading[arena, seat]
-                aim(math.cos(angle), math.sin(angle), fans, seat, blocks, length, rays, hits)
-                meet_walls(px, pz, sphere, length, walls, rays, blocks, hits, sees_overlaps)
-                meet_circles(px, pz, length, circles, seat, rays, blocks, hits, sees_overlaps)
-            write_view(arena, sight, flat_hits, sensors, sensor, marks, length)
+def _look(tables: SoccerTables, state: SoccerState, scratch: SoccerScratch, arena: int) -> None:
+    """Adds a frame to the observations of all agents of an arena."""
+    length, sphere, overlaps = tables.ray_length, tables.ray_radius, tables.sees_overlaps
+    circles, rays, hits = scratch.circles, scratch.rays, scratch.hits
+    scratch.traits[-1, RADIUS] = state.ball_radius[arena]
+    _arrange(state.bodies[arena], scratch.traits, tables.seats, tables.posts, sphere, circles)
+    caster = -1
+    for sensor in range(tables.sensors.shape[0]):
+        seat = tables.sensors[sensor, 0]
+        if seat != caster:
+            caster = seat
+            blocks, angle = tables.fan_blocks[seat], state.heading[arena, seat]
+            px, pz = circles[seat, 0], circles[seat, 1]
+            aim(math.cos(angle), math.sin(angle), tables.fans, seat, blocks, length, rays, hits)
+            meet_walls(px, pz, sphere, length, tables.walls, rays, blocks, hits, overlaps)
+            meet_circles(px, pz, length, circles, seat, rays, blocks, hits, overlaps)
+        write_view(arena, state.sight, scratch.flat_hits, tables.sensors, sensor, tables.marks, length)
 
 
 @compiled
-def _finish(
-    due: NDArray[np.bool_],
-    first: int,
-    outcome: IntArray,
-    ticks: IntArray,
-    reward: RayArray,
-    sight: RayArray,
-    timeout_score: FloatArray,
-    max_ticks: int,
-    last_ticks: IntArray,
-    last_reward: RayArray,
-    last_sight: RayArray,
-    last_group_reward: RayArray,
-    score: RayArray,
-) -> None:
-    """Keeps what the agents of arenas whose match ended see and get, and what their teams get.
-
-    Writes which arenas are `due` for a new match, counted from `first`.
-    """
-    for k in range(outcome.shape[0]):
-        due[k] = outcome[k] != PLAYING or ticks[first + k] == NOT_STARTED
-        if outcome[k] == PLAYING:
-            continue
-        arena = first + k
-        last_ticks[arena] = ticks[arena]
-        for seat in range(reward.shape[1]):
-            last_reward[arena, seat] = reward[arena, seat]
-        for number in range(sight.shape[1]):
-            last_sight[arena, number] = sight[arena, number]
-        for team in range(2):
-            last_group_reward[arena, team] = 0.0
-            score[arena, team] = timeout_score[team]
-        if outcome[k] != TIME_OUT:
-            scorer = 0 if outcome[k] == BLUE_SCORED else 1
-            last_group_reward[arena, scorer] = 1.0 - ticks[arena] / max_ticks
-            last_group_reward[arena, 1 - scorer] = -1.0
-            score[arena, scorer] = 1.0
-            score[arena, 1 - scorer] = 0.0
+def _finish(tables: SoccerTables, state: SoccerState, arena: int) -> None:
+    """Keeps what the agents of an arena whose match ended see and get, and what their teams get."""
+    ticks, outcome = state.ticks[arena], state.outcome[arena]
+    state.last_ticks[arena] = ticks
+    for seat in range(state.reward.shape[1]):
+        state.last_reward[arena, seat] = state.reward[arena, seat]
+    for number in range(state.sight.shape[1]):
+        state.last_sight[arena, number] = state.sight[arena, number]
+    for team in range(2):
+        state.last_group_reward[arena, team] = 0.0
+        state.score[arena, team] = tables.timeout_score[team]
+    if outcome != TIME_OUT:
+        scorer = 0 if outcome == BLUE_SCORED else 1
+        state.last_group_reward[arena, scorer] = 1.0 - ticks / tables.max_ticks
+        state.last_group_reward[arena, 1 - scorer] = -1.0
+        state.score[arena, scorer] = 1.0
+        state.score[arena, 1 - scorer] = 0.0
 
 
 @compiled
 def _start(
-    due: NDArray[np.bool_],
-    first: int,
-    bodies: FloatArray,
-    heading: FloatArray,
-    touching: NDArray[np.bool_],
-    ticks: IntArray,
-    streams: NDArray[np.uint64],
-    ball_radius: FloatArray,
-    ball_touch: FloatArray,
-    reward: RayArray,
-    sight: RayArray,
-    traits: FloatArray,
-    seats: FloatArray,
-    walls: FloatArray,
-    posts: FloatArray,
-    parameters: FloatArray,
+    tables: SoccerTables, state: SoccerState, scratch: SoccerScratch, parameters: FloatArray, arena: int
 ) -> None:
-    """Begins matches: the parameters take effect, everyone stands somewhere near its place, at rest."""
-    ball = traits.shape[0] - 1
-    for k in range(due.shape[0]):
-        if not due[k]:
-            continue
-        arena = first + k
-        ball_touch[arena] = parameters[0]
-        ball_radius[arena] = BALL_RADIUS * parameters[1]
-        ticks[arena] = 0
-        for number in range(sight.shape[1]):
-            sight[arena, number] = 0.0
-        for disc in range(ball + 1):
-            bodies[arena, disc, 2], bodies[arena, disc, 3] = 0.0, 0.0
-        for seat in range(ball):
-            reward[arena, seat] = 0.0
-            touching[arena, seat] = False
-            bodies[arena, seat, 0] = uniform(streams, arena, seats[seat, START_X], START_SPREAD)
-            bodies[arena, seat, 1] = seats[seat, START_Z]
-            heading[arena, seat] = _wrapped(uniform(streams, arena, seats[seat, START_HEADING], HEADING_SPREAD))
-        bodies[arena, ball, 0] = uniform(streams, arena, 0.0, BALL_SPREAD)
-        bodies[arena, ball, 1] = uniform(streams, arena, 0.0, BALL_SPREAD)
-        traits[ball, RADIUS] = ball_radius[arena]
-        separate(bodies[arena], traits, walls, posts)
+    """Begins a match: the parameters take effect, everyone stands somewhere near its place, at rest."""
+    bodies, seats, streams = state.bodies[arena], tables.seats, state.streams
+    ball = bodies.shape[0] - 1
+    state.ball_touch[arena] = parameters[0]
+    state.ball_radius[arena] = BALL_RADIUS * parameters[1]
+    state.ticks[arena] = 0
+    state.touching[arena] = False
+    state.reward[arena] = 0.0
+    state.sight[arena] = 0.0
+    bodies[:] = 0.0
+    for seat in range(ball):
+        bodies[seat, 0] = uniform(streams, arena, seats[seat, START_X], START_SPREAD)
+        bodies[seat, 1] = seats[seat, START_Z]
+        state.heading[arena, seat] = _wrapped(uniform(streams, arena, seats[seat, START_HEADING], HEADING_SPREAD))
+    bodies[ball, 0] = uniform(streams, arena, 0.0, BALL_SPREAD)
+    bodies[ball, 1] = uniform(streams, arena, 0.0, BALL_SPREAD)
+    scratch.traits[ball, RADIUS] = state.ball_radius[arena]
+    separate(bodies, scratch.traits, tables.walls, tables.posts, scratch.pairs)
 
 
 @entry
-def play_arenas(tables: SoccerTables, state: SoccerState, parameters: FloatArray, first: int, last: int) -> None:
+def play_arenas(
+    tables: SoccerTables, state: SoccerState, scratch: SoccerScratch, parameters: FloatArray, first: int, last: int
+) -> None:
     """Plays one decision of arenas `first` to `last` - 1; where a match ends, the next one starts at once.
 
     An arena whose match has not started only starts it.
@@ -355,29 +270,19 @@ def play_arenas(tables: SoccerTables, state: SoccerState, parameters: FloatArray
     Args:
         tables: the rules.
         state: changed in place.
+        scratch: of this call alone.
         parameters: `[2]`, `ball_touch` and `ball_scale` for matches that start.
         first: first arena.
         last: one past the last arena.
     """
-    t, s, traits, outcome = tables, state, tables.traits.copy(), state.outcome[first:last]
-    due = np.empty(last - first, np.bool_)
-    _play(
-        due, first, outcome, s.bodies, s.heading, s.touching, s.actions, s.ticks, s.reward, s.ball_radius, s.ball_touch,
-        traits, t.seats, t.walls, t.posts, t.clear, t.blue_goal_open, t.max_ticks,
-    )  # fmt: skip
-    _look(
-        due, first, s.bodies, s.heading, s.ball_radius, s.sight, traits, t.seats, t.walls, t.posts, t.fans,
-        t.fan_blocks, t.sensors, t.marks, t.sight[0], t.sight[1], t.sees_overlaps,
-    )  # fmt: skip
-    _finish(
-        due, first, outcome, s.ticks, s.reward, s.sight, t.timeout_score, t.max_ticks, s.last_ticks, s.last_reward,
-        s.last_sight, s.last_group_reward, s.score,
-    )  # fmt: skip
-    _start(
-        due, first, s.bodies, s.heading, s.touching, s.ticks, s.streams, s.ball_radius, s.ball_touch, s.reward,
-        s.sight, traits, t.seats, t.walls, t.posts, parameters,
-    )  # fmt: skip
-    _look(
-        due, first, s.bodies, s.heading, s.ball_radius, s.sight, traits, t.seats, t.walls, t.posts, t.fans,
-        t.fan_blocks, t.sensors, t.marks, t.sight[0], t.sight[1], t.sees_overlaps,
-    )  # fmt: skip
+    _play(tables, state, scratch, first, last)
+    for arena in range(first, last):
+        starts = state.ticks[arena] == NOT_STARTED
+        if not starts:
+            _look(tables, state, scratch, arena)
+        if state.outcome[arena] != PLAYING:
+            _finish(tables, state, arena)
+            starts = True
+        if starts:
+            _start(tables, state, scratch, parameters, arena)
+            _look(tables, state, scratch, arena)

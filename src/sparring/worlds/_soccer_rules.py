@@ -194,8 +194,8 @@ class SoccerTables(NamedTuple):
         fans: `[seats, 2, blocks, LANES]`, see `aim`; filled up with repeats of the last ray.
         fan_blocks: `[seats]`, blocks in use.
         sensors, marks: see `write_view`.
-        sight: `[2]`, length and radius of all rays.
         timeout_score: `[2]` by team.
+        ray_length, ray_radius: the same for all sensors.
         blue_goal_open: whether purple can score.
         sees_overlaps: whether rays report what overlaps their sphere.
         max_ticks: length of a match.
@@ -210,8 +210,9 @@ class SoccerTables(NamedTuple):
     fan_blocks: IntArray
     sensors: IntArray
     marks: IntArray
-    sight: FloatArray
     timeout_score: FloatArray
+    ray_length: float
+    ray_radius: float
     blue_goal_open: bool
     sees_overlaps: bool
     max_ticks: int
@@ -234,8 +235,9 @@ def tables(rules: SoccerRules, *, max_ticks: int, sees_overlaps: bool) -> Soccer
         fan_blocks=fan_blocks,
         sensors=sensors,
         marks=marks,
-        sight=np.array([eye.length, eye.radius]),
         timeout_score=np.array(rules.timeout_score),
+        ray_length=eye.length,
+        ray_radius=eye.radius,
         blue_goal_open=rules.blue_goal_open,
         sees_overlaps=sees_overlaps,
         max_ticks=max_ticks,

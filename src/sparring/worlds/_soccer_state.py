@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.errors import CheckpointError
+from sparring.worlds._motion import MAX_TOGETHER
 from sparring.worlds._random import seed_streams
-from sparring.worlds._soccer_rules import BALL_RADIUS, BALL_SCALES
+from sparring.worlds._soccer_rules import BALL_RADIUS, BALL_SCALES, SoccerTables
 from sparring.worlds.outline import Outline
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "PURPLE_SCORED",
     "TICKS_PER_DECISION",
     "TIME_OUT",
+    "SoccerScratch",
     "SoccerState",
     "check_possible",
+    "new_scratch",
     "new_state",
 ]
 
@@ -92,6 +95,48 @@ def new_state(arenas: int, *, seats: int, view_size: int, seed: int) -> SoccerSt
         last_group_reward=np.zeros((arenas, 2), np.float32),
         score=np.zeros((arenas, 2), np.float32),
         last_ticks=np.zeros(arenas, np.int64),
+    )
+
+
+class SoccerScratch(NamedTuple):
+    """Room for one arena at a time; each thread has its own, and nothing in it outlives a call.
+
+    Attributes:
+        traits: `[discs, 4]`, those of the rules with the ball's radius in the arena.
+        struck, pairs, impulse: see `move`.
+        facing: `[seats, 2]`, cosine and sine of the headings.
+        earned: `[seats]`, rewards of this step.
+        circles, rays, hits: see `meet_circles`.
+        flat_hits: `[rays]`, the memory of `hits`.
+    """
+
+    traits: FloatArray
+    struck: FloatArray
+    pairs: IntArray
+    impulse: FloatArray
+    facing: FloatArray
+    earned: FloatArray
+    circles: FloatArray
+    rays: NDArray[np.float32]
+    hits: NDArray[np.float32]
+    flat_hits: NDArray[np.float32]
+
+
+def new_scratch(tables: SoccerTables) -> SoccerScratch:
+    """Room for a game of these rules."""
+    seats, _, blocks, lanes = tables.fans.shape
+    hits = np.zeros((blocks, lanes), np.float32)
+    return SoccerScratch(
+        traits=tables.traits.copy(),
+        struck=np.zeros((seats, 3)),
+        pairs=np.zeros((MAX_TOGETHER, 2), np.int64),
+        impulse=np.zeros(MAX_TOGETHER),
+        facing=np.zeros((seats, 2)),
+        earned=np.zeros(seats),
+        circles=np.zeros((len(tables.traits) + len(tables.posts), 4)),
+        rays=np.zeros((2, blocks, lanes), np.float32),
+        hits=hits,
+        flat_hits=hits.reshape(-1),
     )
 
 

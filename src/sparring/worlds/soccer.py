@@ -40,6 +40,7 @@ from sparring.worlds._soccer_state import (
     TICKS_PER_DECISION,
     TIME_OUT,
     check_possible,
+    new_scratch,
     new_state,
 )
 from sparring.worlds._state_tree import checked_arrays
@@ -68,6 +69,7 @@ class _Soccer(Environment):
         self._parameters = np.array([0.0, 1.0])
         self._finished: deque[tuple[float, float]] = deque(maxlen=MOST_PENDING_STATISTICS)
         self._shares = _shares(num_arenas, threads)
+        self._scratch = [new_scratch(self._tables) for _ in self._shares]
         self._pool = ThreadPoolExecutor(len(self._shares) - 1) if len(self._shares) > 1 else None
         self._closed = False
         self.reset()
@@ -199,12 +201,12 @@ class _Soccer(Environment):
 
     def _play(self) -> None:
         """Runs the kernel over all arenas, this thread taking the first share."""
-        rest = [
-            self._pool.submit(play_arenas, self._tables, self._state, self._parameters, first, last)
-            for first, last in self._shares[1:]
-            if self._pool is not None
+        calls = [
+            (self._tables, self._state, scratch, self._parameters, *share)
+            for scratch, share in zip(self._scratch, self._shares, strict=True)
         ]
-        play_arenas(self._tables, self._state, self._parameters, *self._shares[0])
+        rest = [self._pool.submit(play_arenas, *call) for call in calls[1:] if self._pool is not None]
+        play_arenas(*calls[0])
         for share in rest:
             share.result()
 
