@@ -242,7 +242,7 @@ class Lineup:
     def overdue(self) -> NDArray[np.int64]:
         """Arenas whose match nobody learns from and has outlasted a whole turn: they would never be seated anew."""
         turn = max((plan.self_play.team_change for plan in self._settings.values() if plan.self_play), default=0)
-        if turn == 0 or len(self.book.seats) == 0:
+        if turn == 0 or len(self.book.seats) == 0 or not (self.book.steps > turn).any():
             return np.zeros(0, np.int64)
         learning = np.array([self.learns(seat) for seat in self.book.seats])
         idle = ~((self.book.player == LIVE) & learning).any(axis=1)

@@ -73,18 +73,19 @@ def act_for_all(
         second_thread: runs the passes of snapshots beside the learner's; None runs one after the other.
     """
     player = _joined([group.player for group in asking])
-    numbers, policy_index = np.unique(player, return_inverse=True)
+    is_one = bool((player == player[0]).all())
+    numbers, policy_index = (player[:1], player) if is_one else np.unique(player, return_inverse=True)
     policies = [policy_of(int(number)) for number in numbers]
     inputs = [_joined(columns) for columns in zip(*(group.inputs for group in asking), strict=True)]
     if len(policies) == 1:
         parameters = policies[0].parameters(inputs)
     else:
         order = np.argsort(policy_index, kind="stable")
-        ends = np.cumsum(np.bincount(policy_index))
+        counts = np.bincount(policy_index)
         sorted_inputs = [column[order] for column in inputs]
         parts = [
             [column[end - count : end] for column in sorted_inputs]
-            for count, end in zip(np.bincount(policy_index), ends, strict=True)
+            for count, end in zip(counts.tolist(), np.cumsum(counts).tolist(), strict=True)
         ]
         back = torch.from_numpy(np.argsort(order)).to(policies[0].device)
         parameters = _in_order(_passes(policies, parts, second_thread), back, rows=[len(part[0]) for part in parts])
