@@ -164,6 +164,7 @@ class Collector:
         """
         if len(self.environment.behavior_specs) != len(self._ids):
             self.discover()
+        learning = self.learning_names()
         with self._timers.phase("bookkeeping"):
             reads = [self._read(full_name) for full_name in self._ids]
             for read in reads:
@@ -181,7 +182,8 @@ class Collector:
             self._act(reads)
         with self._timers.phase("game"):
             self.environment.step()
-            self._take_statistics()
+            # A step in which the last learner finishes is still told by those who learned when it began.
+            self._take_statistics(self.learning_names() or learning)
         self.environment_steps += 1
         if self._failure is not None:
             raise self._failure
@@ -449,10 +451,10 @@ class Collector:
                         most_recent = Aggregation.MOST_RECENT
                         self._statistics.add(player, "Self-play/Rating Uncertainty", rating.uncertainty, most_recent)
 
-    def _take_statistics(self) -> None:
+    def _take_statistics(self, names: list[str]) -> None:
         reported = self.environment.take_statistics()
         if reported:
-            self._statistics.add_environment(self.learning_names(), reported)
+            self._statistics.add_environment(names, reported)
 
     def _notice_once(self, text: str) -> None:
         if text not in self._noticed:
