@@ -31,14 +31,11 @@ STRIKERS_PITCH = strikers_vs_goalie_rules().pitch
 def _run(
     bodies: Array, traits: Array, walls: Array, posts: Array, clear: Array, duration: float, ticks: int, reach: Array
 ) -> None:
-    struck, pairs, impulse = (
-        np.zeros((bodies.shape[1] - 1, 3)),
-        np.zeros((MAX_TOGETHER, 2), np.int64),
-        np.zeros(MAX_TOGETHER),
-    )
+    struck, ahead = np.zeros((bodies.shape[1] - 1, 3)), np.zeros((bodies.shape[1], 2))
+    pairs, impulse = np.zeros((MAX_TOGETHER, 2), np.int64), np.zeros(MAX_TOGETHER)
     for arena in range(bodies.shape[0]):
         for _ in range(ticks):
-            left, right = move(bodies[arena], traits, walls, posts, clear, duration, struck, pairs, impulse)
+            left, right = move(bodies[arena], traits, walls, posts, clear, duration, struck, ahead, pairs, impulse)
             reach[arena, 0] = min(reach[arena, 0], left)
             reach[arena, 1] = max(reach[arena, 1], right)
 

@@ -360,7 +360,9 @@ def test_a_bigger_ball_keeps_its_distance_and_scores_from_farther_out():
         assert len(world.get_steps(BLUE)[1]) == 2
 
 
-@pytest.mark.parametrize("values", [{"ball_scale": 9.0}, {"ball_scale": float("nan")}, {"ball_touch": float("inf")}])
+@pytest.mark.parametrize(
+    "values", [{"ball_scale": 9.0}, {"ball_scale": float("nan")}, {"ball_touch": float("inf")}, {"gravity": 1e300}]
+)
 def test_parameters_that_make_no_game_are_refused(values):
     with SoccerTwos(num_arenas=1) as world, pytest.raises(SettingsError):
         world.set_parameters(values)

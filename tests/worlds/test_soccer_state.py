@@ -151,9 +151,13 @@ def _no_table(state: Any) -> None:
     state["arenas"] = "nonsense"
 
 
+def _no_world(state: Any) -> None:
+    state.clear()
+
+
 @pytest.mark.parametrize(
     "spoil",
-    [_without, _other_shape, _other_type, _not_finite, _outside, _too_fast, _no_ball, _no_radius, _no_table],
+    [_no_world, _without, _other_shape, _other_type, _not_finite, _outside, _too_fast, _no_ball, _no_radius, _no_table],
 )
 def test_a_spoiled_state_is_refused_and_changes_nothing(spoil):
     with SoccerTwos(num_arenas=2, seed=3) as world, SoccerTwos(num_arenas=2, seed=3) as untouched:

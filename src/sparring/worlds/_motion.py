@@ -63,17 +63,25 @@ def _disc_contact_time(dx: float, dz: float, vx: float, vz: float, reach: float,
 
 @compiled
 def _wall_contact_time(
-    px: float, pz: float, vx: float, vz: float, radius: float, walls: FloatArray, side: int, rest: float
+    px: float,
+    pz: float,
+    vx: float,
+    vz: float,
+    radius: float,
+    walls: FloatArray,
+    side: int,
+    horizon: float,
+    rest: float,
 ) -> float:
-    """When a disc touches the face of a side from inside; infinity if never."""
+    """When a disc touches the face of a side from inside; infinity if not within `horizon`."""
     speed = -(walls[side, 2] * vx + walls[side, 3] * vz)
     if speed <= rest:
         return NEVER
     dx = px - walls[side, 0]
     dz = pz - walls[side, 1]
     distance = walls[side, 2] * dx + walls[side, 3] * dz
-    if distance < 0.0:
-        return NEVER  # the center is behind this face: it is some other wall's matter
+    if distance < 0.0 or distance - radius >= speed * horizon:
+        return NEVER  # behind this face, where it is some other wall's matter, or too far
     time: float = max(distance - radius, 0.0) / speed
     place = walls[side, 4] * (dx + vx * time) + walls[side, 5] * (dz + vz * time)
     return time if 0.0 <= place <= walls[side, 6] else NEVER
@@ -99,7 +107,7 @@ def _first_wall(
     if far_x < clear_x and far_z < clear_z:
         return first, which
     for side in range(walls.shape[0]):
-        time = _wall_contact_time(px, pz, vx, vz, radius, walls, side, rest)
+        time = _wall_contact_time(px, pz, vx, vz, radius, walls, side, first, rest)
         if time < first:
             first, which = time, side
     for post in range(posts.shape[0]):
@@ -111,7 +119,7 @@ def _first_wall(
 
 @compiled
 def _first_contact(
-    bodies: FloatArray, traits: FloatArray, walls: FloatArray, posts: FloatArray, clear: FloatArray, horizon: float
+    bodies: FloatArray, traits: FloatArray, walls_ahead: FloatArray, horizon: float
 ) -> tuple[float, int, int]:
     """The earliest contact within `horizon`: when, which disc, and with what.
 
@@ -120,9 +128,8 @@ def _first_contact(
     discs = bodies.shape[0]
     first, one, other = horizon, 0, -1
     for i in range(discs):
-        time, wall = _first_wall(i, bodies, traits[i, RADIUS], walls, posts, clear, first, RESTING)
-        if wall >= 0:
-            first, one, other = time, i, discs + wall
+        if walls_ahead[i, 0] < first:
+            first, one, other = walls_ahead[i, 0], i, discs + int(walls_ahead[i, 1])
         for j in range(i + 1, discs):
             time = _disc_contact_time(
                 bodies[j, 0] - bodies[i, 0],
@@ -135,6 +142,23 @@ def _first_contact(
             if time < first:
                 first, one, other = time, i, j
     return first, one, other
+
+
+@compiled
+def _look_ahead(
+    disc: int,
+    bodies: FloatArray,
+    traits: FloatArray,
+    walls: FloatArray,
+    posts: FloatArray,
+    clear: FloatArray,
+    horizon: float,
+    walls_ahead: FloatArray,
+) -> None:
+    """Keeps when a disc will touch which wall; this holds until another contact changes its velocity."""
+    time, wall = _first_wall(disc, bodies, traits[disc, RADIUS], walls, posts, clear, horizon, RESTING)
+    walls_ahead[disc, 0] = time if wall >= 0 else NEVER
+    walls_ahead[disc, 1] = wall
 
 
 @compiled
@@ -307,6 +331,7 @@ def move(
     clear: FloatArray,
     duration: float,
     struck: FloatArray,
+    walls_ahead: FloatArray,
     pairs: NDArray[np.int64],
     impulse: FloatArray,
 ) -> tuple[float, float]:
@@ -318,6 +343,7 @@ def move(
         walls, posts, clear: of an `Outline`.
         duration: seconds.
         struck: `[discs - 1, 3]`, written: 1 if the disc met the ball, and the unit vector towards it then.
+        walls_ahead: `[discs, 2]`, room for times and numbers of walls.
         pairs, impulse: `[MAX_TOGETHER, 2]` and `[MAX_TOGETHER]`, room for contacts.
 
     Returns:
@@ -325,19 +351,24 @@ def move(
     """
     ball = bodies.shape[0] - 1
     left, right = bodies[ball, 0], bodies[ball, 0]
-    for disc in range(ball):
-        struck[disc, 0] = 0.0
+    for disc in range(ball + 1):
+        _look_ahead(disc, bodies, traits, walls, posts, clear, duration, walls_ahead)
+    struck[:, 0] = 0.0
     for _ in range(MAX_CONTACTS):
-        time, one, other = _first_contact(bodies, traits, walls, posts, clear, duration)
+        time, one, other = _first_contact(bodies, traits, walls_ahead, duration)
         for disc in range(ball + 1):
             bodies[disc, 0] += bodies[disc, 2] * time
             bodies[disc, 1] += bodies[disc, 3] * time
+            walls_ahead[disc, 0] = max(walls_ahead[disc, 0] - time, 0.0)
         left, right = min(left, bodies[ball, 0]), max(right, bodies[ball, 0])
         if other < 0:
             return left, right
         duration -= time
         _note_strike(one, other, bodies, struck)
         _resolve(one, other, bodies, traits, walls, posts)
+        _look_ahead(one, bodies, traits, walls, posts, clear, duration, walls_ahead)
+        if other <= ball:
+            _look_ahead(other, bodies, traits, walls, posts, clear, duration, walls_ahead)
     _settle(bodies, traits, walls, posts, pairs, impulse)
     for disc in range(ball + 1):
         _go_alone(disc, bodies, traits, walls, posts, clear, duration)

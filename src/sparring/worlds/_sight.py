@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparring.worlds._compiled import compiled
 
-__all__ = ["LANES", "MOST_THINGS", "NOTHING", "aim", "meet_circles", "meet_walls", "write_view"]
+__all__ = ["LANES", "LONGEST_RAY", "MOST_THINGS", "NOTHING", "aim", "meet_circles", "meet_walls", "write_view"]
 
 FloatArray = NDArray[np.float64]
 RayArray = NDArray[np.float32]
@@ -29,7 +29,8 @@ NOTHING = MOST_THINGS - 1
 OVERLAP = 1e-6
 """Meters a sphere must reach into a thing to count as overlapping it; touching is not overlapping."""
 
-# Single precision holds the number of a hit exactly for rays of up to 32 m.
+LONGEST_RAY = 31.0
+"""Meters up to which single precision holds the number of a hit exactly."""
 STEPS, THINGS, NO_HIT = np.float32(2**16), np.float32(MOST_THINGS), np.float32(2**25)
 ZERO = np.float32(0.0)
 HEADS_TOWARDS = np.float32(1e-6)

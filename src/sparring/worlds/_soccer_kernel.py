@@ -161,8 +161,9 @@ def _play(tables: SoccerTables, state: SoccerState, scratch: SoccerScratch, firs
             _steer(bodies, heading, actions, tables.seats, facing)
             _slow_down(bodies, traits)
             left, right = move(
-                bodies, traits, tables.walls, tables.posts, tables.clear, TICK, struck, scratch.pairs, scratch.impulse
-            )
+                bodies, traits, tables.walls, tables.posts, tables.clear, TICK, struck, scratch.walls_ahead,
+                scratch.pairs, scratch.impulse,
+            )  # fmt: skip
             _touch(bodies, traits, touching, actions, tables.seats, struck, touch_reward, earned)
             for seat in range(ball):
                 earned[seat] += tables.seats[seat, TICK_REWARD]

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._sight import LANES, MOST_THINGS, NOTHING
+from sparring.worlds._sight import LANES, LONGEST_RAY, MOST_THINGS, NOTHING
 from sparring.worlds.outline import Outline
 from sparring.worlds.sensors import RaySensor
 
@@ -152,8 +152,29 @@ def strikers_vs_goalie_rules() -> SoccerRules:
         max_angle=180.0,
         tags=(BALL, PURPLE_GOAL, WALL, BLUE_AGENT),
     )
-    strikers = [Seat(0, 2.6, 0.6, False, -8.19, z, -1.0, eyes) for z in (-1.2, 1.2)]
-    goalie = Seat(1, 2.0, 2.0, True, 9.0, 0.0, 1.0, (around,))
+    strikers = [
+        Seat(
+            team=0,
+            forward_push=2.6,
+            side_push=0.6,
+            kicks_always=False,
+            start_x=-8.19,
+            start_z=z,
+            match_reward=-1.0,
+            sensors=eyes,
+        )
+        for z in (-1.2, 1.2)
+    ]
+    goalie = Seat(
+        team=1,
+        forward_push=2.0,
+        side_push=2.0,
+        kicks_always=True,
+        start_x=9.0,
+        start_z=0.0,
+        match_reward=1.0,
+        sensors=(around,),
+    )
     return SoccerRules(
         behaviors=("Striker?team=0", "Goalie?team=1"),
         seats=(*strikers, goalie),
@@ -170,7 +191,16 @@ def soccer_twos_rules() -> SoccerRules:
     return SoccerRules(
         behaviors=("SoccerTwos?team=0", "SoccerTwos?team=1"),
         seats=tuple(
-            Seat(team, 2.0, 0.6, False, side * 8.19, z, 0.0, eyes)
+            Seat(
+                team=team,
+                forward_push=2.0,
+                side_push=0.6,
+                kicks_always=False,
+                start_x=side * 8.19,
+                start_z=z,
+                match_reward=0.0,
+                sensors=eyes,
+            )
             for team, side, eyes in ((0, -1.0, blue), (1, 1.0, purple))
             for z in (-1.2, 1.2)
         ),
@@ -223,6 +253,9 @@ def tables(rules: SoccerRules, *, max_ticks: int, sees_overlaps: bool) -> Soccer
     fans, fan_blocks = _fans(rules.seats)
     sensors, marks = _sensor_rows(rules.seats)
     eye = rules.seats[0].sensors[0]
+    kinds = {(sensor.length, sensor.radius) for seat in rules.seats for sensor in seat.sensors}
+    assert kinds == {(eye.length, eye.radius)}, f"the kernel knows one kind of ray, not {kinds}"
+    assert eye.length <= LONGEST_RAY, f"rays of {eye.length} m are longer than hits can tell"
     agent = (AGENT_RADIUS, 1.0 / AGENT_MASS, 0.0, 1.0 - AGENT_DRAG_PER_TICK)
     ball = (BALL_RADIUS, 1.0 / BALL_MASS, BALL_BOUNCE, 1.0 - BALL_DRAG_PER_TICK)
     return SoccerTables(

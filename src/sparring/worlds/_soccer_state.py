@@ -103,7 +103,7 @@ class SoccerScratch(NamedTuple):
 
     Attributes:
         traits: `[discs, 4]`, those of the rules with the ball's radius in the arena.
-        struck, pairs, impulse: see `move`.
+        struck, walls_ahead, pairs, impulse: see `move`.
         facing: `[seats, 2]`, cosine and sine of the headings.
         earned: `[seats]`, rewards of this step.
         circles, rays, hits: see `meet_circles`.
@@ -112,6 +112,7 @@ class SoccerScratch(NamedTuple):
 
     traits: FloatArray
     struck: FloatArray
+    walls_ahead: FloatArray
     pairs: IntArray
     impulse: FloatArray
     facing: FloatArray
@@ -129,6 +130,7 @@ def new_scratch(tables: SoccerTables) -> SoccerScratch:
     return SoccerScratch(
         traits=tables.traits.copy(),
         struck=np.zeros((seats, 3)),
+        walls_ahead=np.zeros((seats + 1, 2)),
         pairs=np.zeros((MAX_TOGETHER, 2), np.int64),
         impulse=np.zeros(MAX_TOGETHER),
         facing=np.zeros((seats, 2)),

@@ -6,14 +6,14 @@ in that step its agents are in `TerminalSteps` with their last observation and r
 the first observation of the new match. A match that ends in the middle of a decision cuts that decision short; the
 new one starts with a whole decision in the next step, so all arenas always ask together.
 
-Motion is planar and without friction. Kicks, touch rewards and ends are those of the game's release 21; where this
-world differs from it, the comment at the number says so. There is no drawing here: `scene` gives what a picture needs.
+Numbers, rewards and ends are those of the original's release 21. Unlike there, motion is planar and without friction or
+spin, a disc is exactly round, and goals are judged by the ball's place instead of by contacts with nets and floor.
+There is no drawing here: `scene` gives what a picture needs.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +48,8 @@ from sparring.worlds.scene import Scene
 
 __all__ = ["SoccerTwos", "StrikersVsGoalie"]
 
+MOST_PARAMETER = 1e6
+"""No environment parameter means anything beyond this."""
 MOST_PENDING_STATISTICS = 10_000
 """Matches whose statistics wait to be taken; older ones are dropped when nobody takes them."""
 
@@ -127,8 +129,10 @@ class _Soccer(Environment):
             name: float(parameters[name]) for name in ("ball_touch", "ball_scale", "gravity") if name in parameters
         }
         for name, value in known.items():
-            if not math.isfinite(value):
-                raise SettingsError(f"environment parameter {name} is not finite", found=str(value))
+            if not abs(value) <= MOST_PARAMETER:  # so is a NaN
+                raise SettingsError(
+                    f"environment parameter {name} is not finite or out of all proportion", found=str(value)
+                )
         scale = known.get("ball_scale", float(self._parameters[1]))
         _check_scale(scale, SettingsError)
         self._parameters[:] = known.get("ball_touch", self._parameters[0]), scale
@@ -162,8 +166,8 @@ class _Soccer(Environment):
             CheckpointError: something is missing, has another shape or type, or is not finite; nothing was changed.
         """
         self._check_open()
-        arenas = checked_arrays(state.get("arenas"), self._state._asdict(), where="arenas")
         world = checked_arrays(state, {"parameters": self._parameters, "finished": np.zeros((0, 2))}, where="world")
+        arenas = checked_arrays(state.get("arenas"), self._state._asdict(), where="arenas")
         check_possible(arenas, self._rules.pitch)
         _check_scale(float(world["parameters"][1]), CheckpointError)
         for name, array in self._state._asdict().items():
