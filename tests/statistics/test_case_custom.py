@@ -5,11 +5,11 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.statistics.builders import curves, event_file, events, lines, points, progress_at
 
 from sparring.environments import EnvironmentStatistic
 from sparring.statistics import Aggregation, Statistics
 from sparring.statistics._state import StateTree
+from tests.statistics.builders import curves, event_file, events, lines, points, progress_at
 
 WRITERS = ["tensorboard", "jsonl", "console"]
 AVERAGE, RECENT, SUM, HISTOGRAM = 0, 1, 2, 3

@@ -4,10 +4,10 @@ import logging
 from pathlib import Path
 
 import pytest
-from tests.statistics.builders import summary_of
 
 from sparring.statistics import Progress
 from sparring.statistics.console_writer import ConsoleWriter, console_line
+from tests.statistics.builders import summary_of
 
 AT_500 = Progress(step=500, environment_steps=250, episodes=9, updates=3, wall_time_s=2.95)
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.statistics.builders import lines, progress_at, summary_of
 
 from sparring.statistics import Aggregation
 from sparring.statistics.jsonl_writer import JsonLinesWriter
+from tests.statistics.builders import lines, progress_at, summary_of
 
 
 def steps(folder: Path) -> list[int]:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.statistics.builders import RecordingWriter, progress_at
 
 from sparring.environments import EnvironmentStatistic
 from sparring.statistics import Aggregation, Statistics, Summary
 from sparring.statistics.aggregation import MAX_MAGNITUDE
+from tests.statistics.builders import RecordingWriter, progress_at
 
 unfit = pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 2 * MAX_MAGNITUDE])
 

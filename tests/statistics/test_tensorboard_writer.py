@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tensorboard import data_compat
 from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-from tests.statistics.builders import ClockOfOne, curves, event_file, events, progress_at, summary_of
 
 from sparring.statistics import Aggregation
 from sparring.statistics._state import StateTree
 from sparring.statistics.tensorboard_writer import TensorBoardWriter
+from tests.statistics.builders import ClockOfOne, curves, event_file, events, progress_at, summary_of
 
 SPEED = {"Speed": summary_of(1.5)}
 

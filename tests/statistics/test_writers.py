@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.statistics.builders import RecordingWriter, progress_at, summary_of
 
 from sparring.errors import SettingsError
 from sparring.statistics import Statistics, Writer, available_writers, load_writers
 from sparring.statistics._state import StateTree
+from tests.statistics.builders import RecordingWriter, progress_at, summary_of
 
 BUILT_IN = ["console", "jsonl", "tensorboard"]
 every_writer = pytest.mark.parametrize("name", BUILT_IN)
