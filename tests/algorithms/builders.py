@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -143,10 +144,11 @@ def _complete(
     rollout.complete(pending, reward, next_row=followers, terminated=ends & ~interrupted)
 
 
-def bits(state: Any) -> Any:
-    """A state tree in a form that compares equal only if every bit is."""
+def bits(state: Any, path: str = "") -> dict[str, str]:
+    """What a state tree holds by path, arrays as fingerprints: equal only if every bit is, and short to compare."""
     if isinstance(state, dict):
-        return {name: bits(value) for name, value in state.items()}
+        return {place: value for name, part in state.items() for place, value in bits(part, f"{path}/{name}").items()}
     if isinstance(state, np.ndarray):
-        return state.dtype.str, state.shape, state.tobytes()
-    return state
+        digest = hashlib.blake2b(state.tobytes(), digest_size=8).hexdigest()
+        return {path: f"{state.dtype} {state.shape} {digest}"}
+    return {path: repr(state)}

@@ -18,7 +18,7 @@ HYBRID = behavior()
 
 def without_shuffle(learner: PPOLearner) -> Any:
     """The bits of all but the stream of minibatches, which an undone update has drawn from."""
-    return {name: part for name, part in bits(learner.state()).items() if name != "shuffle"}
+    return {path: part for path, part in bits(learner.state()).items() if not path.startswith("/shuffle")}
 
 
 def spoil_reward(rollout: Any) -> None:
