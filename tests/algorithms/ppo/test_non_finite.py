@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,31 @@ def test_a_learner_goes_on_after_a_failure_as_if_it_had_not_been() -> None:
         for each in (learner, other):
             each.update(experience_of(each, HYBRID, seed=number), step=0)
     assert bits(learner.state()) == bits(other.state())
+
+
+def test_when_the_actor_fails_the_critic_is_waited_for_before_anything_is_put_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = make_learner(HYBRID, plan(num_epoch=20), parallel=True)
+    rollout = experience_of(learner, HYBRID)
+    failed = threading.Event()
+    learn_critic = learner._learn_critic
+
+    def fail(*arguments: Any, **options: Any) -> float:
+        failed.set()
+        raise NonFiniteError("the actor fails at once")
+
+    def learn_late(*arguments: Any, **options: Any) -> float:
+        assert failed.wait(60)
+        return learn_critic(*arguments, **options)
+
+    monkeypatch.setattr(learner, "_learn_actor", fail)
+    monkeypatch.setattr(learner, "_learn_critic", learn_late)
+    before = without_shuffle(learner)
+    with pytest.raises(NonFiniteError):
+        learner.update(rollout, step=0)
+    learner.close()
+    assert without_shuffle(learner) == before
 
 
 @pytest.mark.parametrize("shared", [False, True])
