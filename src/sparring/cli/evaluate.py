@@ -61,7 +61,7 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: in
 def _place(run: str, results_dir: str) -> tuple[str, str]:
     """Results folder and run id; RUN may also be the path of a run's folder."""
     path = Path(run)
-    if path.is_dir() and not (Path(results_dir) / run).is_dir():
+    if path.is_dir() and (len(path.parts) > 1 or not (Path(results_dir) / run).is_dir()):
         return str(path.resolve().parent), path.resolve().name
     return results_dir, run
 
