@@ -148,7 +148,6 @@ class RememberingGame(RayGame):
         return {**super().save_state(), "handed_out": handed_out}
 
 
-@pytest.mark.xfail(strict=True, reason="saving fails on the game's own state, and hides what was wrong")
 def test_a_game_whose_own_state_is_bad_does_not_hide_what_was_wrong(tmp_path: Path) -> None:
     settings = small_settings(tmp_path, checkpoint_interval=20, run=EXPORTED)
     with pytest.raises(NonFiniteError, match=r"Duel\?team=0, agent 1, environment step 60"):

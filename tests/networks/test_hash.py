@@ -17,8 +17,8 @@ def test_every_weight_and_statistic_counts_down_to_the_last_bit():
     expected = weights_hash(network)
     for name, tensor in network.state_dict().items():
         changed = copy.deepcopy(network.state_dict())
-        values = changed[name].reshape(-1)
-        values[-1] = torch.nextafter(values[-1], torch.tensor(100.0, dtype=tensor.dtype))
+        last = (-1,) * tensor.ndim
+        changed[name][last] = torch.nextafter(tensor[last], torch.tensor(100.0, dtype=tensor.dtype))
         assert weights_hash(changed) != expected, name
 
 

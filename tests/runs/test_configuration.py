@@ -32,8 +32,8 @@ def test_each_value_that_was_set_says_where(tmp_path: Path) -> None:
     lines = configuration_text(validate_settings(tree), tree.origins).splitlines()
     assert f"  seed: 4 # {tmp_path / 'a.yaml'}:2" in lines
     assert "writers: [jsonl] # --set" in lines
-    assert any("batch_size: 2048 # preset soccer_twos:" in line for line in lines)
-    assert "  num_areas: 8" in lines
+    assert any("batch_size: 1024 # preset soccer_twos:" in line for line in lines)
+    assert "  num_threads: 1" in lines
 
 
 def test_the_stored_settings_neither_resume_nor_force() -> None:

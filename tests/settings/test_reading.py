@@ -305,7 +305,7 @@ def test_a_later_layer_wins_key_by_key_and_mistakes_keep_their_origin(tmp_path: 
     tree = layered(tree, {"behaviors": {"Striker": {"hyperparameters": {"beta": 0.1}, "time_horizon": 9}}})
     striker = validate_settings(tree).behaviors["Striker"]
     assert (striker.max_steps, striker.hyperparameters.beta, striker.time_horizon) == (7, 0.1, 9)
-    assert striker.hyperparameters.batch_size == 2048
+    assert striker.hyperparameters.batch_size == 1024
 
 
 def test_an_overwritten_value_loses_its_old_origin(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_layers_are_not_shared_with_the_result() -> None:
 def test_an_empty_section_leaves_the_preset_and_null_switches_self_play_off(tmp_path: Path) -> None:
     file = read(tmp_path, "behaviors:\n  SoccerTwos:\n    hyperparameters:\n    self_play: null\n")
     found = validate_settings(layered(preset("soccer_twos"), file)).behaviors["SoccerTwos"]
-    assert found.hyperparameters.batch_size == 2048
+    assert found.hyperparameters.batch_size == 1024
     assert found.self_play is None
 
 

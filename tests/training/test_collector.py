@@ -521,7 +521,6 @@ def test_dropping_an_episode_spares_the_trajectories_of_the_other_team() -> None
     assert training.rollout.num_complete == 3
 
 
-@pytest.mark.xfail(strict=True, reason="the collector takes a spoiled first observation in as zeros")
 def test_an_episode_whose_first_observation_is_spoiled_is_dropped_too() -> None:
     def spoil(decision: DecisionSteps, terminal: TerminalSteps) -> None:
         decision.obs[0][0, 0] = np.nan
@@ -531,7 +530,6 @@ def test_an_episode_whose_first_observation_is_spoiled_is_dropped_too() -> None:
     assert collector.dropped_episodes == 1
 
 
-@pytest.mark.xfail(strict=True, reason="the collector drops the episode that ended, and keeps the spoiled one")
 def test_a_new_episode_with_a_spoiled_beginning_does_not_cost_the_one_that_just_ended() -> None:
     def spoil(decision: DecisionSteps, terminal: TerminalSteps) -> None:
         decision.obs[0][0, 0] = np.nan

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from sparring.environments import Environment, StatefulEnvironment
 from sparring.rollouts import RowStatus
@@ -59,7 +58,6 @@ def test_the_game_of_these_tests_cannot_save_its_state() -> None:
     assert not isinstance(ForgetfulGame(num_arenas=1, seed=0, threads=1), StatefulEnvironment)
 
 
-@pytest.mark.xfail(strict=True, reason="resuming links the old episode's last decision to the new one's first")
 def test_no_decision_of_an_old_episode_is_followed_by_one_of_the_new_game(tmp_path: Path) -> None:
     columns = stopped_and_resumed(tmp_path)["behaviors"]["Duel"]["rollout"]["columns"]
     complete = np.flatnonzero((columns["status"] == RowStatus.COMPLETE) & ~columns["terminated"])
@@ -70,7 +68,6 @@ def test_no_decision_of_an_old_episode_is_followed_by_one_of_the_new_game(tmp_pa
     assert (left[followers[goes_on]] < left[complete[goes_on]]).all()
 
 
-@pytest.mark.xfail(strict=True, reason="resuming counts the old episode on")
 def test_the_episodes_of_the_new_game_begin_at_the_beginning(tmp_path: Path) -> None:
     tables = stopped_and_resumed(tmp_path)["behaviors"]["Duel"]["tables"]
     for table in tables.values():

@@ -32,11 +32,13 @@ class TrainingDisplay:
             console=console, show_path=False, show_time=False, markup=False, rich_tracebacks=False
         )
         self._level = logging.DEBUG if is_verbose else logging.INFO
+        self._level_before = logging.NOTSET
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
 
     def __enter__(self) -> TrainingDisplay:
         logger = logging.getLogger("sparring")
         logger.addHandler(self._handler)
+        self._level_before = logger.level
         logger.setLevel(self._level)
         if self._live is not None:
             self._live.start()
@@ -47,7 +49,9 @@ class TrainingDisplay:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        logging.getLogger("sparring").removeHandler(self._handler)
+        logger = logging.getLogger("sparring")
+        logger.removeHandler(self._handler)
+        logger.setLevel(self._level_before)
 
     def on_message(self, text: str) -> None:
         """As `Observer.on_message`."""

@@ -55,6 +55,7 @@ class _Read:
     decision: DecisionSteps
     terminal: TerminalSteps
     slots: NDArray[np.int64]
+    spoiled: NDArray[np.bool_]
     inputs: list[NDArray[np.float32]]
     mask: NDArray[np.bool_] | None
 
@@ -194,10 +195,11 @@ class Collector:
         training = self.behaviors[behavior.name]
         table = training.tables[behavior]
         decision, terminal = self.environment.get_steps(full_name)
-        slots = self._pass_door(behavior, training, table, decision, terminal)
+        slots, spoiled = self._pass_door(behavior, training, table, decision, terminal)
         seat = self.lineup.book.seat(behavior)
         inputs = training.layout.inputs(decision.obs)
-        return _Read(behavior, training, table, seat, decision, terminal, slots, inputs, joined_mask(decision))
+        mask = joined_mask(decision)
+        return _Read(behavior, training, table, seat, decision, terminal, slots, spoiled, inputs, mask)
 
     def _pass_door(
         self,
@@ -206,18 +208,23 @@ class Collector:
         table: AgentTable,
         decision: DecisionSteps,
         terminal: TerminalSteps,
-    ) -> NDArray[np.int64]:
-        """Checks the columns and gives the slots of the agents that ask; faulty episodes are dropped if so set."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Checks the columns; gives the slots of the agents that ask, and which of them were sent something faulty.
+
+        Episodes that end with something faulty are dropped at once, if so set; those that ask with it are dropped
+        when it is known whether they go on or begin.
+        """
         if self._settings.non_finite == "stop":
             for steps in (terminal, decision):
                 check_steps(behavior, training.spec, steps, environment_step=self.environment_steps)
-            return table.find_or_add(decision.agent_id, decision.arena_id)
+            slots = table.find_or_add(decision.agent_id, decision.arena_id)
+            return slots, np.zeros(len(slots), np.bool_)
         bad_ends = clean_steps(training.spec, terminal)
-        bad = clean_steps(training.spec, decision)
+        spoiled = clean_steps(training.spec, decision)
         slots = table.find_or_add(decision.agent_id, decision.arena_id)
         ending = table.find(terminal.agent_id)[bad_ends]
-        self._drop(behavior, training, table, np.union1d(ending[ending >= 0], slots[bad]))
-        return slots
+        self._drop(behavior, training, table, ending[ending >= 0])
+        return slots, spoiled
 
     def _drop(
         self, behavior: BehaviorId, training: BehaviorTraining, table: AgentTable, slots: NDArray[np.int64]
@@ -290,6 +297,8 @@ class Collector:
             return
         self.lineup.book.make_room(int(table.arena[slots].max()) + 1)
         opened = table.open_episodes(slots)
+        if read.spoiled.any():
+            self._drop(read.behavior, read.training, table, slots[read.spoiled])
         reward = decision.reward + decision.group_reward
         going = ~opened
         table.returns[slots[going]] += decision.reward[going]
@@ -472,6 +481,14 @@ class Collector:
             "dropped_episodes": self.dropped_episodes,
             "generator": self._generator.get_state().numpy().copy(),
         }
+
+    def forget_episodes(self) -> None:
+        """The game began anew: no agent of before is there, and what it did last leads nowhere."""
+        for behavior in self._ids.values():
+            training = self.behaviors[behavior.name]
+            training.stop_recording(behavior)
+            training.tables[behavior] = AgentTable()
+        self.lineup.book.forget_matches()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Puts back what `state` gave; the game must have announced the same behaviors."""

@@ -158,7 +158,7 @@ class TrainingRun:
         try:
             events = self.collector.step()
         except NonFiniteError:
-            self.save()
+            self._save_if_finite()
             raise
         for event in events:
             self._observer.on_event(event)
@@ -317,6 +317,13 @@ class TrainingRun:
         with self._timers.phase("save"):
             return self._store.save(self.state(), self.total_steps, measure=self._measure())
 
+    def _save_if_finite(self) -> None:
+        """Saves before an error is raised; a state that is itself spoiled must not hide what was wrong."""
+        try:
+            self.save()
+        except NonFiniteError as error:
+            _log.warning("no checkpoint of this moment (%s); the one before it is whole", error.findings[0].what)
+
     def _measure(self) -> float | None:
         """How good the policies are by the chosen measure; None before it can be told."""
         ratings = self.collector.lineup.ratings
@@ -373,3 +380,6 @@ class TrainingRun:
         self._timers.restore(state["timers"])
         if "environment" in state and isinstance(self._environment, StatefulEnvironment):
             self._environment.restore_state(state["environment"])
+        else:
+            self.collector.forget_episodes()
+            self._observer.on_message("the game can't be put back to where it was; its episodes begin anew")
