@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 from sparring.algorithms import Learner, PPOLearner
 from sparring.environments import Environment, StatefulEnvironment
 from sparring.errors import CheckpointError, NonFiniteError, SettingsError
+from sparring.networks.threads import second_thread
 from sparring.runs import BehaviorStatus, CheckpointStore, RunFolder
 from sparring.selfplay import Lineup, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
@@ -93,7 +93,7 @@ class TrainingRun:
         environment.set_parameters(settings.environment_parameters)
         environment.reset()
         is_parallel = threads > 1 and device.type == "cpu"
-        self._second_thread = ThreadPoolExecutor(1, "opponents") if is_parallel else None
+        self._second_thread = second_thread("opponents") if is_parallel else None
         self.collector = Collector(
             environment,
             settings,

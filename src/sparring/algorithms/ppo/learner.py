@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,7 @@ from sparring.algorithms.torch_state import (
 from sparring.errors import CheckpointError, NonFiniteError, SettingsError
 from sparring.networks import ActionDistribution, ActionParameters, Actor, Critic, Normalizer, SharedActorCritic
 from sparring.networks.policy import Policy
+from sparring.networks.threads import second_thread
 from sparring.rollouts import Rollout
 from sparring.settings import BehaviorSettings, ScheduleKind
 from sparring.specs import BehaviorSpec
@@ -132,7 +132,7 @@ class PPOLearner:
             self._optimizers = [self._adam(self._actor), self._adam(self._critic)]
         self.policy = Policy(spec, self._actor, device=device)
         is_split = self._critic is not None and parallel
-        self._second_thread = ThreadPoolExecutor(1, f"{name} critic") if is_split else None
+        self._second_thread = second_thread(f"{name} critic") if is_split else None
 
     def _adam(self, module: torch.nn.Module) -> torch.optim.Adam:
         return torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
