@@ -152,6 +152,8 @@ class CheckpointStore:
 
     def _set_aside_after(self, step: int) -> None:
         later = [path for other, path in self._rolling().items() if other > step]
+        if self.best_path.is_file() and self._best_step() > step:
+            later += [path for path in (self.best_path, self.best_path.with_suffix(".json")) if path.is_file()]
         if not later:
             return
         number = 1
@@ -160,7 +162,7 @@ class CheckpointStore:
         folder.mkdir()
         for path in later:
             path.replace(folder / path.name)
-        _log.warning("moved %d checkpoints later than step %d to %s", len(later), step, folder)
+        _log.warning("moved %d files of checkpoints later than step %d to %s", len(later), step, folder)
 
     def _keep_if_best(self, content: bytes, step: int, measure: float) -> None:
         best = self._best_measure()
@@ -177,6 +179,13 @@ class CheckpointStore:
             replace_file(self.best_path.with_suffix(".json"), (json.dumps(why, indent=2) + "\n").encode())
         except OSError as error:
             self._warn_unwritten(self.best_path, error, len(content))
+
+    def _best_step(self) -> int:
+        """The best's step; 0 where it cannot be read, so that a damaged file stays where it is."""
+        try:
+            return read_label(self.best_path).step
+        except CheckpointError:
+            return 0
 
     def _best_measure(self) -> float | None:
         """The best's measure, from the file itself: the text beside it may be of the one before, after a kill."""

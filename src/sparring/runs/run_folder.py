@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -28,7 +29,7 @@ from sparring.runs._atomic import remove_leftovers, replace_file
 from sparring.runs.checkpoint_store import CheckpointStore
 from sparring.runs.configuration import same_settings
 from sparring.runs.run_lock import RunLock
-from sparring.runs.training_status import BehaviorStatus, training_status
+from sparring.runs.training_status import BehaviorStatus, ExportedModel, models_of, training_status
 from sparring.settings.names import distinct_name, folder_key, safe_name
 
 __all__ = ["RunFolder", "StartMode", "run_ids"]
@@ -40,6 +41,7 @@ _CONFIGURATION = "configuration.yaml"
 _CHECKPOINTS = "checkpoints"
 _LOGS = "run_logs"
 _LOCK = "run.lock"
+_STATUS = "training_status.json"
 _OWN_FOLDERS = frozenset({_CHECKPOINTS, _LOGS})
 _log = logging.getLogger(__name__)
 
@@ -47,13 +49,13 @@ _log = logging.getLogger(__name__)
 class RunFolder:
     """Paths and small files of one run. A context manager where it was opened for writing."""
 
-    def __init__(self, path: Path, run_id: str, *, lock: RunLock | None = None, notices: tuple[str, ...] = ()) -> None:
-        """Use `open` to write a run and `existing` to read one."""
+    def __init__(self, path: Path, run_id: str) -> None:
+        """Use `open`, or `planned` and `begin`, to write a run and `existing` to read one."""
         self.path = path
         self.run_id = run_id
-        self.notices = notices
-        """What opening did beside opening, one line each: a run moved aside, a dead process's lock taken over."""
-        self._lock = lock
+        self.notices: tuple[str, ...] = ()
+        """What beginning did beside that, one line each: a run moved aside, a dead process's lock taken over."""
+        self._lock: RunLock | None = None
 
     @classmethod
     def open(cls, results_dir: Path | str, run_id: str, mode: StartMode) -> RunFolder:
@@ -62,31 +64,48 @@ class RunFolder:
         Nothing is touched unless the run may begin.
 
         Raises:
-            RunError: the run exists (`new`), is missing or has nothing to resume (`resume`), is in use, or the disk
-                refuses.
+            RunError: as `planned` and `begin`.
+        """
+        folder = cls.planned(results_dir, run_id, mode)
+        folder.begin(mode)
+        return folder
+
+    @classmethod
+    def planned(cls, results_dir: Path | str, run_id: str, mode: StartMode) -> RunFolder:
+        """The folder of a run that may begin, of which nothing is touched yet; `begin` makes and locks it.
+
+        Raises:
+            RunError: the run exists (`new`), or is missing or has nothing to resume (`resume`).
         """
         results = Path(results_dir)
         path = _path_of(results, run_id)
         _check_start(results, path, run_id, mode)
+        return cls(path, run_id)
+
+    def begin(self, mode: StartMode) -> None:
+        """Locks the folder; makes it anew, after an earlier run was moved aside (`force`), or finds it (`resume`).
+
+        Raises:
+            RunError: the run is in use, or the disk refuses.
+        """
         notices = []
         try:
-            if mode == "force" and _has_content(path):
-                notices.append(_move_aside(path))
-            path.mkdir(parents=True, exist_ok=True)
-            lock, takeover = RunLock.acquire(path / _LOCK)
+            if mode == "force" and _has_content(self.path):
+                notices.append(_move_aside(self.path))
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock, takeover = RunLock.acquire(self.path / _LOCK)
         except OSError as error:
             raise RunError(
                 "the run's folder cannot be written",
-                where=str(path),
+                where=str(self.path),
                 found=error.strerror or str(error),
                 cure="give another --results-dir, or allow writing there",
             ) from None
         if takeover:
             notices.append(takeover)
-        folder = cls(path, run_id, lock=lock, notices=tuple(notices))
-        for place in (path, path / _CHECKPOINTS, path / _LOGS):
+        self.notices = tuple(notices)
+        for place in (self.path, self.path / _CHECKPOINTS, self.path / _LOGS):
             remove_leftovers(place)
-        return folder
 
     @classmethod
     def existing(cls, results_dir: Path | str, run_id: str) -> RunFolder:
@@ -104,6 +123,30 @@ class RunFolder:
     def checkpoints(self, *, keep: int = 5) -> CheckpointStore:
         """The store of this run's checkpoints."""
         return CheckpointStore(self.path / _CHECKPOINTS, keep=keep)
+
+    def copy_curves(self) -> Path | None:
+        """Copies the curves into `checkpoints/set-aside-curves-<n>`, before going back cuts them; None without any.
+
+        Raises:
+            RunError: the disk refuses.
+        """
+        curves = [path for path in (self.statistics_path, *self.path.glob("*/events.out.*")) if path.is_file()]
+        if not curves:
+            return None
+        target = _first_free(self.path / _CHECKPOINTS, "set-aside-curves-", "")
+        try:
+            for path in curves:
+                copy = target / path.relative_to(self.path)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, copy)
+        except OSError as error:
+            raise RunError(
+                "the curves cannot be copied before they are cut back",
+                where=str(target),
+                found=error.strerror or str(error),
+                cure="make room, or resume from the newest checkpoint",
+            ) from None
+        return target
 
     @property
     def statistics_path(self) -> Path:
@@ -165,7 +208,16 @@ class RunFolder:
 
     def write_status(self, behaviors: Mapping[str, BehaviorStatus]) -> None:
         """Writes the status file; goes with every checkpoint, so that a kill loses nothing of it."""
-        self._write_record(self.path / _LOGS / "training_status.json", training_status(behaviors))
+        self._write_record(self.path / _LOGS / _STATUS, training_status(behaviors))
+
+    def exported_models(self, behaviors: Iterable[str]) -> dict[str, list[ExportedModel]]:
+        """The models that the status file lists for each behavior and that are still there."""
+        try:
+            status = json.loads((self.path / _LOGS / _STATUS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        listed = models_of(status, behaviors)
+        return {name: [model for model in models if Path(model.file_path).is_file()] for name, models in listed.items()}
 
     def write_timers(self, timers: Mapping[str, Any]) -> None:
         """Writes the tree of where the time went."""

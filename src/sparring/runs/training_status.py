@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
-__all__ = ["BehaviorStatus", "ExportedModel", "training_status"]
+__all__ = ["BehaviorStatus", "ExportedModel", "models_of", "training_status"]
 
 _STATS_FORMAT = "0.3.0"
 _LAYOUT_OF = "1.1.0"
@@ -36,6 +36,17 @@ class ExportedModel:
             "creation_time": self.creation_time,
             "auxillary_file_paths": [],
         }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> ExportedModel:
+        """The model that gave `record`; a KeyError, TypeError or ValueError where it is none."""
+        reward = record["reward"]
+        return cls(
+            int(record["steps"]),
+            str(record["file_path"]),
+            None if reward is None else float(reward),
+            float(record["creation_time"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,18 @@ def training_status(behaviors: Mapping[str, BehaviorStatus]) -> dict[str, Any]:
         "python_version": platform.python_version(),
     }
     return status
+
+
+def models_of(status: Any, behaviors: Iterable[str]) -> dict[str, list[ExportedModel]]:  # noqa: ANN401 - from a file
+    """The models a status file lists, the final ones left out; what is no list of models counts as none."""
+    return {name: _models(status, name) for name in behaviors}
+
+
+def _models(status: Any, name: str) -> list[ExportedModel]:  # noqa: ANN401 - from a file
+    try:
+        return [ExportedModel.from_json(record) for record in status[name]["checkpoints"]]
+    except (KeyError, TypeError, ValueError):
+        return []
 
 
 def _version(package: str) -> str:

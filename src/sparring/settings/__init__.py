@@ -13,6 +13,7 @@ from sparring.settings.run import (
     EnvironmentSettings,
     EvaluationSettings,
     ExportSettings,
+    NonFiniteRule,
     RunSettings,
     TorchSettings,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "ExtrinsicSettings",
     "MemorySettings",
     "NetworkSettings",
+    "NonFiniteRule",
     "OutcomeRule",
     "PPOHyperparameters",
     "RewardSignals",

@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 BestMeasure = Literal["rating", "reward"]
+NonFiniteRule = Literal["stop", "drop"]
 
 
 class EnvironmentSettings(Section):
@@ -90,7 +91,7 @@ class RunSettings(Section):
     torch_settings: TorchSettings = TorchSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     export_settings: ExportSettings = ExportSettings()
-    non_finite: Literal["stop", "drop"] = "stop"
+    non_finite: NonFiniteRule = "stop"
     """What happens when the game sends a NaN or an infinity: the run stops, or the episode is dropped."""
     writers: tuple[str, ...] = ("tensorboard", "jsonl", "console")
     """Where statistics go, by plug-in name."""

@@ -8,7 +8,7 @@ from sparring.statistics.histogram import Histogram
 from sparring.statistics.progress import Progress, SilentWindows, summary_due
 from sparring.statistics.statistics import Statistics
 from sparring.statistics.timers import Timers
-from sparring.statistics.writer import Writer, WriterFactory, available_writers, load_writers
+from sparring.statistics.writer import Writer, WriterFactory, available_writers, check_writers, load_writers
 
 __all__ = [
     "Aggregation",
@@ -22,6 +22,7 @@ __all__ = [
     "Writer",
     "WriterFactory",
     "available_writers",
+    "check_writers",
     "definition",
     "hyperparameter_text",
     "load_writers",

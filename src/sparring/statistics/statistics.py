@@ -39,27 +39,38 @@ class Statistics:
     def __init__(self, writers: Mapping[str, Writer]) -> None:
         """Writes to `writers`, by name; owns them from now on."""
         self._writers = [GuardedWriter(name, writer) for name, writer in writers.items()]
+        self._announced: dict[str, Mapping[str, object]] = {}
         self._windows: dict[str, dict[str, Accumulator]] = {}
         self._notices = Notices(logger)
 
     @classmethod
     def open(cls, folder: Path, names: Iterable[str], *, state: StateTree | None = None) -> Statistics:
-        """The statistics of the run in `folder` with the writers called `names`.
+        """The statistics of the run in `folder`; arguments and errors as in `open_writers`."""
+        self = cls({})
+        self.open_writers(folder, names, state=state)
+        return self
+
+    def open_writers(self, folder: Path, names: Iterable[str], *, state: StateTree | None = None) -> None:
+        """Adds the writers called `names`, which are told what was announced before; nothing is written earlier.
 
         Args:
             folder: the folder of the run.
             names: names of `available_writers`.
-            state: None for a new run; for a resumed one what `Statistics.state` gave.
+            state: None for a new run; for a resumed one what `Statistics.state` gave. Open windows are as they were
+                then, and writers cut off what was written after it.
 
         Raises:
             SettingsError: names that no installed package offers.
         """
-        if state is None:
-            return cls(load_writers(folder, names))
-        states = {record["name"]: record["state"] for record in in_order(state["writers"])}
-        self = cls(load_writers(folder, names, states=states))
-        self._restore_windows(state)
-        return self
+        states = None
+        if state is not None:
+            states = {record["name"]: record["state"] for record in in_order(state["writers"])}
+            self._restore_windows(state)
+        opened = [GuardedWriter(name, writer) for name, writer in load_writers(folder, names, states=states).items()]
+        for category, hyperparameters in self._announced.items():
+            for writer in opened:
+                writer.announce(category, hyperparameters)
+        self._writers += opened
 
     def add(
         self,
@@ -138,7 +149,8 @@ class Statistics:
         return summaries
 
     def announce(self, category: str, hyperparameters: Mapping[str, object]) -> None:
-        """Hands the settings of a category to every writer."""
+        """Hands the settings of a category to every writer, those that are opened later included."""
+        self._announced[category] = hyperparameters
         for writer in self._writers:
             writer.announce(category, hyperparameters)
 

@@ -79,6 +79,22 @@ def available_writers() -> list[str]:
     return sorted(_found())
 
 
+def check_writers(names: Iterable[str]) -> None:
+    """Whether all writers called `names` are installed; nothing is imported.
+
+    Raises:
+        SettingsError: names that no installed package offers.
+    """
+    found = _found()
+    if unknown := [name for name in dict.fromkeys(names) if name not in found]:
+        close = nearest(unknown[0], found, limit=1)
+        raise SettingsError(
+            f"no writer is called {', '.join(repr(name) for name in unknown)}",
+            expected=f"one of {', '.join(sorted(found))}",
+            cure=f"did you mean {close[0]!r}?" if close else "",
+        )
+
+
 def load_writers(
     folder: Path, names: Iterable[str], *, states: Mapping[str, StateTree] | None = None
 ) -> dict[str, Writer]:
@@ -92,17 +108,11 @@ def load_writers(
     Raises:
         SettingsError: names that no installed package offers.
     """
+    names = list(dict.fromkeys(names))
+    check_writers(names)
     found = _found()
-    wanted = list(dict.fromkeys(names))
-    if unknown := [name for name in wanted if name not in found]:
-        close = nearest(unknown[0], found, limit=1)
-        raise SettingsError(
-            f"no writer is called {', '.join(repr(name) for name in unknown)}",
-            expected=f"one of {', '.join(sorted(found))}",
-            cure=f"did you mean {close[0]!r}?" if close else "",
-        )
     writers: dict[str, Writer] = {}
-    for name in wanted:
+    for name in names:
         resume_state = None if states is None else states.get(name, {})
         try:
             factory: WriterFactory = found[name].load()

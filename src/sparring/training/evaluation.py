@@ -14,11 +14,11 @@ from sparring.environments import Environment
 from sparring.networks.policy import Policy
 from sparring.rollouts import AgentTable
 from sparring.selfplay import LIVE, MatchBook, MatchResult, wilson_interval
-from sparring.settings import OutcomeRule
+from sparring.settings import NonFiniteRule, OutcomeRule
 from sparring.specs import BehaviorId
 from sparring.steps import ActionBatch, DecisionSteps
 from sparring.training.acting import joined_mask
-from sparring.training.door import check_steps
+from sparring.training.door import check_steps, clean_steps
 
 __all__ = ["Contestants", "EvaluationRow", "Tally", "duel", "play_matches"]
 
@@ -70,6 +70,7 @@ def play_matches(
     generator: torch.Generator,
     rng: np.random.Generator,
     rule: OutcomeRule = "auto",
+    non_finite: NonFiniteRule = "stop",
     should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[int, Tally]:
     """Plays matches in all arenas at once and tallies them by team.
@@ -84,10 +85,11 @@ def play_matches(
         generator: stream of sampled actions.
         rng: stream of random actions.
         rule: how a match is decided; `last_reward` has no learner to judge by, so `returns` stands in for it.
+        non_finite: with `drop` a number that is not finite counts as zero, and the match goes on.
         should_stop: asked at every step; the matches that are over count.
 
     Raises:
-        NonFiniteError: the game sent a NaN or an infinity.
+        NonFiniteError: the game sent a NaN or an infinity, and `non_finite` is `stop`.
     """
     book = MatchBook(rule="returns" if rule == "last_reward" else rule)
     columns = {behavior: book.seat(behavior) for behavior in seats}
@@ -100,7 +102,7 @@ def play_matches(
     while len(quota) == 0 or (quota > 0).any():
         if should_stop():
             break
-        decisions = _read(environment, tables, book, columns, step)
+        decisions = _read(environment, tables, book, columns, step if non_finite == "stop" else None)
         arenas = book.finished()
         for arena in arenas:
             result = book.result(int(arena), learning_team=None, name_of=lambda behavior, *_: behavior.name)
@@ -123,14 +125,18 @@ _Tables = dict[BehaviorId, AgentTable]
 
 
 def _read(
-    environment: Environment, tables: _Tables, book: MatchBook, columns: Mapping[BehaviorId, int], step: int
+    environment: Environment, tables: _Tables, book: MatchBook, columns: Mapping[BehaviorId, int], step: int | None
 ) -> _Decisions:
+    """Takes in what ended and gives who asks; columns are checked at `step`, or mended where it is None."""
     specs = environment.behavior_specs
     decisions: _Decisions = {}
     for behavior, table in tables.items():
         decision, terminal = environment.get_steps(str(behavior))
         for steps in (terminal, decision):
-            check_steps(behavior, specs[str(behavior)], steps, environment_step=step)
+            if step is None:
+                clean_steps(specs[str(behavior)], steps)
+            else:
+                check_steps(behavior, specs[str(behavior)], steps, environment_step=step)
         decisions[behavior] = decision
         slots = table.find(terminal.agent_id)
         known = slots >= 0
@@ -208,6 +214,7 @@ def duel(
     generator: torch.Generator,
     rng: np.random.Generator,
     rule: OutcomeRule,
+    non_finite: NonFiniteRule = "stop",
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[EvaluationRow]:
     """Plays `ours` against `theirs` from every team in turn.
@@ -220,7 +227,7 @@ def duel(
         ours, theirs: the policies of both sides, for every behavior.
         names: what both sides are called in the table.
         matches: matches a row of a role; split over the teams in a symmetric game.
-        generator, rng, rule, should_stop: as for `play_matches`.
+        generator, rng, rule, non_finite, should_stop: as for `play_matches`.
     """
     seats = [BehaviorId.parse(full_name) for full_name in environment.behavior_specs]
     teams = sorted({seat.team for seat in seats})
@@ -231,7 +238,14 @@ def duel(
     for team in teams:
         seated = {seat: (ours if seat.team == team else theirs)[seat.name] for seat in seats}
         tallies = play_matches(
-            environment, seated, matches=share, generator=generator, rng=rng, rule=rule, should_stop=should_stop
+            environment,
+            seated,
+            matches=share,
+            generator=generator,
+            rng=rng,
+            rule=rule,
+            non_finite=non_finite,
+            should_stop=should_stop,
         )
         total += tallies[team]
         if not is_symmetric:

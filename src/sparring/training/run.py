@@ -13,9 +13,9 @@ import torch
 
 from sparring.algorithms import Learner, PPOLearner
 from sparring.environments import Environment, StatefulEnvironment
-from sparring.errors import CheckpointError, NonFiniteError, SettingsError
+from sparring.errors import CheckpointError, ExportError, NonFiniteError, SettingsError
 from sparring.networks.threads import second_thread
-from sparring.runs import BehaviorStatus, CheckpointStore, RunFolder
+from sparring.runs import BehaviorStatus, CheckpointStore, LoadedCheckpoint, RunFolder
 from sparring.selfplay import Lineup, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorSpec
@@ -178,6 +178,7 @@ class TrainingRun:
                 self._export(is_final=False)
             else:
                 self._write_status(is_final=False)
+            self._write_timers()
 
     def _checkpoint_is_due(self, training: BehaviorTraining) -> bool:
         before = self._marks.checkpoint.get(training.name, 0)
@@ -269,17 +270,28 @@ class TrainingRun:
             if training.steps > self._marks.summary.get(training.name, 0):
                 self._write_summary(training)
         self._statistics.flush()
-        return self._export(is_final=True)
+        paths = self._export(is_final=True)
+        self._write_timers()
+        return paths
 
     def export_final(self) -> list[Path]:
         """Writes the models and gives their paths.
 
         Raises:
             SettingsError: the packages that write models are missing.
+            ExportError: a model could not be written, which was logged; the others are there.
         """
         if self._exporter.fault is not None:
             raise SettingsError([self._exporter.fault])
-        return self._export(is_final=True)
+        paths = self._export(is_final=True)
+        if len(paths) < len(self.behaviors):
+            raise ExportError(
+                "not every model was written",
+                where=str(self._folder.path),
+                found=f"{len(paths)} of {len(self.behaviors)}",
+                cure="the lines above say what was wrong with each",
+            )
+        return paths
 
     def _export(self, *, is_final: bool) -> list[Path]:
         with self._timers.phase("export"):
@@ -289,6 +301,9 @@ class TrainingRun:
             ]
         self._write_status(is_final=is_final)
         return [path for path in paths if path is not None]
+
+    def _write_timers(self) -> None:
+        self._folder.write_timers(self._timers.to_json(metadata={"pytorch_version": torch.__version__}))
 
     def _write_status(self, *, is_final: bool) -> None:
         ratings = self.collector.lineup.ratings
@@ -301,7 +316,6 @@ class TrainingRun:
                 elo=ratings[name].value if name in ratings else None,
             )
         self._folder.write_status(status)
-        self._folder.write_timers(self._timers.to_json(metadata={"pytorch_version": torch.__version__}))
 
     def close(self) -> None:
         """Ends the run's threads."""
@@ -352,23 +366,41 @@ class TrainingRun:
             state["environment"] = self._environment.save_state()
         return state
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def restore(self, checkpoint: LoadedCheckpoint) -> None:
         """Puts back what `state` gave, the statistics excepted.
 
+        The game comes first: behaviors that appeared after its beginning are there only then.
+
         Raises:
-            CheckpointError: the checkpoint is of another version, or does not fit the settings or the game.
+            CheckpointError: the checkpoint is of another version, lacks a part, or does not fit the settings or the
+                game.
         """
+        state = checkpoint.state
         if state.get("version") != _STATE_VERSION:
             raise CheckpointError(
                 "the checkpoint was written by another version of Sparring",
+                where=str(checkpoint.path),
                 found=str(state.get("version")),
                 expected=str(_STATE_VERSION),
                 cure="resume it with the version that wrote it, or start anew with --initialize-from",
             )
+        try:
+            self._restore_parts(state, where=str(checkpoint.path))
+        except KeyError as error:
+            raise CheckpointError(
+                "the checkpoint lacks a part", where=str(checkpoint.path), found=f"no {error.args[0]!r}"
+            ) from None
+
+    def _restore_parts(self, state: Mapping[str, Any], *, where: str) -> None:
+        is_put_back = "environment" in state and isinstance(self._environment, StatefulEnvironment)
+        if "environment" in state and isinstance(self._environment, StatefulEnvironment):
+            self._environment.restore_state(state["environment"])
+            self.collector.discover()
         missing = sorted(set(state["collector"]["behaviors"]) - set(self.behaviors))
         if missing:
             raise CheckpointError(
                 "the checkpoint has behaviors the game does not announce",
+                where=where,
                 found=", ".join(missing),
                 expected=", ".join(self.behaviors),
             )
@@ -378,8 +410,7 @@ class TrainingRun:
         self._earlier_wall_time_s = float(state["wall_time_s"])
         self._started_at = self._clock()
         self._timers.restore(state["timers"])
-        if "environment" in state and isinstance(self._environment, StatefulEnvironment):
-            self._environment.restore_state(state["environment"])
-        else:
+        self._exporter.written = self._folder.exported_models(self.behaviors)
+        if not is_put_back:
             self.collector.forget_episodes()
             self._observer.on_message("the game can't be put back to where it was; its episodes begin anew")

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from sparring.environments import Environment
-from sparring.errors import CheckpointError, SettingsError
+from sparring.errors import SettingsError
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -23,7 +23,7 @@ from sparring.runs import (
     installation,
 )
 from sparring.settings import RunSettings
-from sparring.statistics import Statistics
+from sparring.statistics import Statistics, check_writers
 from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.progress import Observer
@@ -85,6 +85,7 @@ def run_training(
     """
     start = settings.checkpoint_settings
     mode: StartMode = "resume" if start.resume else "force" if start.force else "new"
+    check_writers(settings.writers)
     device, why = choose_device(settings.torch_settings.device)
     threads = arithmetic_threads(settings.torch_settings.threads)
     if settings.env_settings.seed < 0:
@@ -92,17 +93,14 @@ def run_training(
         settings = settings.model_copy(update={"env_settings": seeded})
     weights = _weights_to_start_from(settings) if start.initialize_from and mode != "resume" else {}
     with ExitStack() as stack:
-        folder = stack.enter_context(RunFolder.open(start.results_dir, start.run_id, mode))
-        for notice in folder.notices:
-            observer.on_message(notice)
-        checkpoint = folder.checkpoints().load(resume_from) if mode == "resume" else None
-        folder.write_configuration(configuration_text(settings, origins))
-        folder.write_installation({**installation(), "device": f"{device}: {why}", "threads": threads})
+        folder = stack.enter_context(RunFolder.planned(start.results_dir, start.run_id, mode))
+        checkpoint = None
+        if mode == "resume":  # locked first: another process might be writing what is read now
+            folder.begin(mode)
+            checkpoint = folder.checkpoints().load(resume_from)
         environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
-        state = None if checkpoint is None else checkpoint.state["statistics"]
-        statistics = stack.enter_context(Statistics.open(folder.path, settings.writers, state=state))
+        statistics = stack.enter_context(Statistics({}))
         stack.enter_context(one_network_threads(threads))
-        observer.on_message(f"device {device}: {why}; {threads} thread{'s' if threads > 1 else ''}")
         run = TrainingRun(
             settings,
             folder=folder,
@@ -115,7 +113,25 @@ def run_training(
         )
         stack.callback(run.close)
         if checkpoint is not None:
-            _resume(run, checkpoint, observer)
+            run.restore(checkpoint)
+        # Whatever could be refused was refused; only now is anything on disk moved, made or cut.
+        if mode != "resume":
+            folder.begin(mode)
+        for notice in folder.notices:
+            observer.on_message(notice)
+        folder.write_installation({**installation(), "device": f"{device}: {why}", "threads": threads})
+        if checkpoint is not None:
+            _go_back_to(checkpoint, folder, observer)
+        folder.write_configuration(configuration_text(settings, origins))
+        statistics.open_writers(
+            folder.path, settings.writers, state=None if checkpoint is None else checkpoint.state["statistics"]
+        )
+        observer.on_message(f"device {device}: {why}; {threads} thread{'s' if threads > 1 else ''}")
+        if checkpoint is not None and run.collector.is_finished:
+            observer.on_message(
+                "the run has learned max_steps already; raise it with --max-steps to train further "
+                "(models and the table are written anew)"
+            )
         report = RunReport(folder.path)
         report.was_interrupted = run.train(should_stop=should_stop)
         report.models = run.finish()
@@ -124,6 +140,15 @@ def run_training(
         if not report.was_interrupted:
             report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
+
+
+def _go_back_to(checkpoint: LoadedCheckpoint, folder: RunFolder, observer: Observer) -> None:
+    """Says where a run goes on; curves of steps after an earlier checkpoint are copied before they are cut."""
+    observer.on_message(f"resumed from {checkpoint.path} at step {checkpoint.step:,}")
+    if max(folder.checkpoints().steps(), default=0) > checkpoint.step:
+        copied = folder.copy_curves()
+        if copied is not None:
+            observer.on_message(f"the curves go on from there; as they were until now they are in {copied}")
 
 
 def _game(
@@ -136,16 +161,6 @@ def _game(
     create = find_world(plan.world).create if make_game is None and plan.world is not None else make_game
     assert create is not None, "either the settings or the caller name a game"
     return create(num_arenas=num_arenas, seed=seed, threads=plan.num_threads)
-
-
-def _resume(run: TrainingRun, checkpoint: LoadedCheckpoint, observer: Observer) -> None:
-    run.restore(checkpoint.state)
-    observer.on_message(f"resumed from {checkpoint.path} at step {checkpoint.step:,}")
-    if run.collector.is_finished:
-        observer.on_message(
-            "the run has learned max_steps already; raise it with --max-steps to train further "
-            "(models and the table are written anew)"
-        )
 
 
 def _weights_to_start_from(settings: RunSettings) -> Mapping[str, Any]:
@@ -178,7 +193,11 @@ def _table(
 ) -> Iterator[EvaluationRow]:
     """Final policies against random, against their first snapshot and against that of a third of the way."""
     matches = settings.evaluation.matches
-    if matches == 0 or len({behavior.team for own in run.behaviors.values() for behavior in own.tables}) < 2:
+    if matches == 0:
+        observer.on_message("no table of results: evaluation.matches is 0")
+        return
+    if len({behavior.team for own in run.behaviors.values() for behavior in own.tables}) < 2:
+        observer.on_message("no table of results: the game has one team, and nobody to play against")
         return
     final: Contestants = {name: training.policy.frozen_copy() for name, training in run.behaviors.items()}
     nobody: Contestants = dict.fromkeys(final)
@@ -206,6 +225,7 @@ def _table(
                 generator=generator,
                 rng=rng,
                 rule=rule,
+                non_finite=settings.non_finite,
                 should_stop=should_stop,
             ):
                 observer.on_evaluation(row)
@@ -222,8 +242,9 @@ def _milestone(run: TrainingRun, index: int) -> tuple[str, Contestants] | None:
             return None
         steps.append(reached[index])
         policies[name] = training.policy.with_state(training.milestones[reached[index]])
-    label = "first snapshot" if index == 0 else f"snapshot of step {max(steps):,}"
-    return label, policies
+    if index == 0:
+        return "first snapshot", policies
+    return ("a third of the way" if len(set(steps)) > 1 else f"snapshot of step {steps[0]:,}"), policies
 
 
 # -- commands on a run that exists ---------------------------------------------------------------------------------
@@ -255,9 +276,13 @@ def export_run(
     """Writes the models of a run from one of its checkpoints.
 
     Raises:
+        RunError: the run is being written now.
         SettingsError: the packages that write models are missing.
+        ExportError: a model could not be written.
     """
+    start = settings.checkpoint_settings
     with ExitStack() as stack:
+        stack.enter_context(RunFolder.open(start.results_dir, start.run_id, "resume"))
         run, folder = _reopened(settings, stack, observer, checkpoint, make_game)
         report = RunReport(folder.path, steps=run.total_steps)
         report.models = run.export_final()
@@ -289,10 +314,5 @@ def _reopened(
         threads=1,
     )
     stack.callback(run.close)
-    try:
-        run.restore(loaded.state)
-    except KeyError as error:
-        raise CheckpointError(
-            "the checkpoint lacks a part", where=str(loaded.path), found=f"no {error.args[0]!r}"
-        ) from None
+    run.restore(loaded)
     return run, folder
