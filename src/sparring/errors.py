@@ -29,6 +29,7 @@ __all__ = [
     "SettingsError",
     "SparringError",
     "SpecError",
+    "WireError",
     "nearest",
 ]
 
@@ -96,6 +97,10 @@ class NonFiniteError(SparringError):
 
 class GameError(SparringError):
     """A game ended, answered wrongly or broke the contract of `Environment`."""
+
+
+class WireError(GameError):
+    """Bytes from the other side are malformed, or are no message that may come there."""
 
 
 class ExportError(SparringError):

@@ -1,0 +1,82 @@
+"""Actions as games read them, and the other way: both generations of fields are filled (wire spec 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.errors import WireError
+from sparring.specs import ActionSpec
+from sparring.steps import ActionBatch
+from sparring.wire.messages import message_class
+
+__all__ = ["decoded_actions", "encoded_actions"]
+
+_LARGEST_BYTE = 127
+"""A number above takes more than one byte as a varint."""
+
+
+def encoded_actions(action: ActionBatch) -> bytes:
+    """The bytes of a `ListAgentActionProto`, one entry a row.
+
+    Every row is of the same length unless a choice is above 127, so all rows are filled in as one array.
+    """
+    rows, numbers = action.continuous.shape
+    branches = action.discrete.shape[1]
+    is_long = 4 * (numbers + branches) > _LARGEST_BYTE
+    if is_long or (action.discrete.size and int(action.discrete.max()) > _LARGEST_BYTE):
+        return _by_protobuf(action)
+    old = np.concatenate((action.continuous, action.discrete), axis=1).astype("<f4")
+    parts: list[NDArray[np.uint8]] = []
+
+    def field(tag: int, content: NDArray[Any]) -> None:
+        size = content.shape[1] * content.itemsize
+        if size:
+            parts.append(np.broadcast_to(np.array([tag, size], np.uint8), (rows, 2)))
+            parts.append(np.ascontiguousarray(content).view(np.uint8).reshape(rows, size))
+
+    field(0x0A, old)
+    field(0x32, action.continuous.astype("<f4"))
+    field(0x3A, action.discrete.astype(np.uint8))
+    inner = np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.uint8)
+    if inner.shape[1] > _LARGEST_BYTE:
+        return _by_protobuf(action)
+    head = np.broadcast_to(np.array([0x0A, inner.shape[1]], np.uint8), (rows, 2))
+    return np.concatenate((head, inner), axis=1).tobytes()
+
+
+def _by_protobuf(action: ActionBatch) -> bytes:
+    entries = message_class("UnityRLInputProto.ListAgentActionProto")()
+    for continuous, discrete in zip(action.continuous.tolist(), action.discrete.tolist(), strict=True):
+        entries.value.add(
+            vector_actions_deprecated=[*continuous, *discrete], continuous_actions=continuous, discrete_actions=discrete
+        )
+    encoded: bytes = entries.SerializeToString()
+    return encoded
+
+
+def decoded_actions(entries: Sequence[Any], spec: ActionSpec, *, behavior: str) -> ActionBatch:
+    """The actions of `AgentActionProto`s, one row an entry; the old field is read where both new ones are empty.
+
+    Raises:
+        WireError: an entry has another number of actions than the spec.
+    """
+    batch = ActionBatch.zeros(spec, len(entries))
+    for row, entry in enumerate(entries):
+        continuous, discrete = entry.continuous_actions, entry.discrete_actions
+        if not continuous and not discrete:
+            old = entry.vector_actions_deprecated
+            continuous, discrete = old[: spec.continuous_size], old[spec.continuous_size :]
+        if len(continuous) != spec.continuous_size or len(discrete) != spec.discrete_size:
+            raise WireError(
+                "an agent was sent another number of actions than its behavior has",
+                where=f"{behavior}, row {row}",
+                found=f"{len(continuous)} continuous, {len(discrete)} discrete",
+                expected=f"{spec.continuous_size} continuous, {spec.discrete_size} discrete",
+            )
+        batch.continuous[row] = continuous
+        batch.discrete[row] = discrete
+    return batch
