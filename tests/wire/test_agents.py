@@ -52,8 +52,17 @@ def listed(agents: list[Any]) -> bytes:
     return encoded
 
 
+def outcome(read: Any, data: bytes) -> Any:
+    try:
+        return read(data, BEHAVIOR, name="B")
+    except WireError as error:
+        return str(error)
+
+
 def assert_equal(one: tuple[DecisionSteps, TerminalSteps], other: tuple[DecisionSteps, TerminalSteps]) -> None:
-    for ours, theirs in zip(one, other, strict=True):
+    for ours, theirs in ((one[0], other[0]), (one[1], other[1])):
+        assert isinstance(ours, DecisionSteps | TerminalSteps)
+        assert isinstance(theirs, DecisionSteps | TerminalSteps)
         for name in ("reward", "group_reward", "agent_id", "group_id"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), strict=True)
         for mine, yours in zip(ours.obs, theirs.obs, strict=True):
@@ -73,7 +82,7 @@ def assert_equal(one: tuple[DecisionSteps, TerminalSteps], other: tuple[Decision
 def test_the_compiled_reader_gives_what_protobuf_gives(agents: list[Any]) -> None:
     data = listed(agents)
     decision, terminal = decoded_agents(data, BEHAVIOR, name="B?team=0")
-    assert_equal((decision, terminal), _by_protobuf(data, BEHAVIOR, "B?team=0"))
+    assert_equal((decision, terminal), _by_protobuf(data, BEHAVIOR, name="B?team=0"))
     assert len(decision) + len(terminal) == len(agents)
     assert decision.agent_id.tolist() == [info.id for info in agents if not info.done]
 
@@ -95,15 +104,7 @@ def test_damaged_bytes_are_refused_or_read_as_protobuf_reads_them(agents: list[A
                 damaged.insert(place, data.draw(st.integers(0, 255)))
             case _:
                 damaged[place:place] = damaged[place : place + 6]
-    results: list[Any] = []
-    for read in (
-        lambda: decoded_agents(bytes(damaged), BEHAVIOR, name="B"),
-        lambda: _by_protobuf(bytes(damaged), BEHAVIOR, "B"),
-    ):
-        try:
-            results.append(read())
-        except WireError as error:
-            results.append(str(error))
+    results = [outcome(decoded_agents, bytes(damaged)), outcome(_by_protobuf, bytes(damaged))]
     if isinstance(results[1], str):
         assert results[0] == results[1]
     else:
@@ -169,7 +170,9 @@ def test_images_of_both_layouts_are_what_the_peer_of_that_layout_reads(name: str
 @given(st.integers(1, 7), st.integers(1, 5), st.integers(1, 5), st.integers(0, 2**32 - 1))
 @settings(max_examples=25, deadline=None)
 def test_an_encoded_image_comes_back(channels: int, height: int, width: int, seed: int) -> None:
-    image = np.random.default_rng(seed).integers(0, 256, (channels, height, width)).astype(np.float32) / 255
+    image = np.float32(1 / 255) * np.random.default_rng(seed).integers(0, 256, (channels, height, width)).astype(
+        np.float32
+    )
     mapping = [*range(channels), *[-1] * (-channels % 3)]
     np.testing.assert_allclose(decoded_image(encoded_image(image), channels, height, width, mapping), image, atol=1e-6)
 

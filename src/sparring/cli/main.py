@@ -30,6 +30,7 @@ _INTERRUPTED = 130
         "train": LazyCommand("sparring.cli.train:train", "Train the agents of a world or a game."),
         "evaluate": LazyCommand("sparring.cli.evaluate:evaluate", "Play matches with trained policies."),
         "export": LazyCommand("sparring.cli.evaluate:export", "Write the models of a run."),
+        "serve": LazyCommand("sparring.cli.serve:serve", "Serve a world to a trainer, as if it were a Unity build."),
         "worlds": LazyCommand("sparring.cli.worlds:worlds", "List the worlds that can be trained at once."),
         "doctor": LazyCommand("sparring.cli.doctor:doctor", "Check the installation, piece by piece."),
     },

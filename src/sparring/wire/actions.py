@@ -58,12 +58,19 @@ def _by_protobuf(action: ActionBatch) -> bytes:
     return encoded
 
 
-def decoded_actions(entries: Sequence[Any], spec: ActionSpec, *, behavior: str) -> ActionBatch:
+def decoded_actions(entries: Sequence[Any], spec: ActionSpec, *, behavior: str, agents: int) -> ActionBatch:
     """The actions of `AgentActionProto`s, one row an entry; the old field is read where both new ones are empty.
 
     Raises:
-        WireError: an entry has another number of actions than the spec.
+        WireError: there are not as many entries as agents, or one has another number of actions than the spec.
     """
+    if len(entries) != agents:
+        raise WireError(
+            "the trainer sent actions for another number of agents than asked",
+            where=behavior,
+            found=str(len(entries)),
+            expected=str(agents),
+        )
     batch = ActionBatch.zeros(spec, len(entries))
     for row, entry in enumerate(entries):
         continuous, discrete = entry.continuous_actions, entry.discrete_actions

@@ -51,7 +51,7 @@ def decoded_agents(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[D
     raw = np.frombuffer(data, np.uint8)
     count = _scan.count_agents(raw)
     if count < 0:
-        return _by_protobuf(data, behavior, name)
+        return _by_protobuf(data, behavior, name=name)
     sensors = len(behavior.wire_shapes)
     agents = _empty(count, behavior.spec.action_spec)
     places = np.zeros((count, sensors, 5), np.int64)
@@ -59,7 +59,7 @@ def decoded_agents(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[D
         raw, behavior.shapes, behavior.ranks, agents.floats.view(np.uint32), agents.numbers, agents.mask, places
     )
     if not is_plain:
-        return _by_protobuf(data, behavior, name)
+        return _by_protobuf(data, behavior, name=name)
 
     def observation(sensor: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         shape = behavior.wire_shapes[sensor]
@@ -102,7 +102,7 @@ def parsed(message: str, data: bytes, *, where: str) -> Any:  # noqa: ANN401 - a
         ) from None
 
 
-def _by_protobuf(data: bytes, behavior: WireBehavior, name: str) -> tuple[DecisionSteps, TerminalSteps]:
+def _by_protobuf(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[DecisionSteps, TerminalSteps]:
     infos = parsed("UnityRLOutputProto.ListAgentInfoProto", data, where=name).value
     agents = _empty(len(infos), behavior.spec.action_spec)
     for row, info in enumerate(infos):

@@ -17,6 +17,7 @@ __all__ = [
     "Introduction",
     "Request",
     "close_message",
+    "delimited",
     "initialization_reply",
     "read_request",
     "reset_reply",
@@ -192,12 +193,12 @@ def step_reply(actions: Mapping[str, ActionBatch], side_channel: bytes) -> bytes
     step = b""
     for name, action in actions.items():
         if len(action):
-            step += _delimited(1, _delimited(1, name.encode()) + _delimited(2, encoded_actions(action)))
+            step += delimited(1, delimited(1, name.encode()) + delimited(2, encoded_actions(action)))
     if side_channel:
-        step += _delimited(5, side_channel)
+        step += delimited(5, side_channel)
     header = message_class("HeaderProto")(status=_RUNNING).SerializeToString()
     # Present even when empty: games dereference it.
-    return _delimited(1, header) + _delimited(3, _delimited(1, step))
+    return delimited(1, header) + delimited(3, delimited(1, step))
 
 
 def close_message() -> bytes:
@@ -208,7 +209,8 @@ def close_message() -> bytes:
     return encoded
 
 
-def _delimited(number: int, content: bytes) -> bytes:
+def delimited(number: int, content: bytes) -> bytes:
+    """A field of bytes with its number, below 16, and length."""
     size = len(content)
     head = bytearray([number << 3 | _LENGTH_DELIMITED])
     while size > 127:
