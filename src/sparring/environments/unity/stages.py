@@ -39,7 +39,7 @@ _CURE = {
     Stage.HANDSHAKE: "likely: the game refused the trainer's version and plays on by itself; games of the 1.0 packages "
     "accept package versions from 0.16.1 to 0.20.0: set package_version",
     Stage.AGENTS: "likely: the scene has no active agent, or every behavior is set to heuristic or inference",
-    Stage.DECISIONS: "something must request decisions: add a Decision Requester to the agents, or request them yourself",
+    Stage.DECISIONS: "something must request decisions: add a Decision Requester to the agents, or ask in code",
     Stage.PLAY: "likely: the game hangs or waits for input; a game that is only slow needs a longer --timeout-wait",
 }
 
