@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sparring.channels import EnvironmentParametersChannel, SideChannel, SideChannels, StatsSideChannel
 from sparring.environments.environment import Environment, EnvironmentStatistic
 from sparring.environments.unity.launching import GameProcess, exit_in_words, find_command, game_arguments
@@ -16,6 +19,7 @@ from sparring.environments.unity.stages import Stage, ended, stuck
 from sparring.environments.unity.versions import (
     CAPABILITIES,
     COMMUNICATION_VERSION,
+    LEGACY_VERSION,
     check_version,
     major_of,
 )
@@ -108,6 +112,7 @@ class UnityEnvironment(Environment):
         self._specs: dict[str, BehaviorSpec] = {}
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
         self._actions: dict[str, ActionBatch] = {}
+        self._ended: dict[str, NDArray[np.bool_]] = {}
         self._package_major: int | None = None
         self._stage = Stage.CONNECT
         self._shown_since = time.monotonic()
@@ -176,7 +181,8 @@ class UnityEnvironment(Environment):
         actions = {}
         for name, (decision, _) in self._steps.items():
             spec = self._specs[name].action_spec
-            actions[name] = self._actions.get(name) or ActionBatch.zeros(spec, len(decision))
+            action = self._actions.get(name) or ActionBatch.zeros(spec, len(decision))
+            actions[name] = _spread(action, self._ended[name]) if name in self._ended else action
         self._actions = {}
         self._take_in(self._exchange(step_reply(actions, self._channels.take_outgoing())))
 
@@ -323,10 +329,13 @@ class UnityEnvironment(Environment):
         """Reads what a request brings: new behaviors, agents, side channels."""
         for parameters in request.brain_parameters:
             self._announce(parameters, request)
-        self._steps = {}
+        self._steps, self._ended = {}, {}
         for name, data in request.agents.items():
             if data and name in self._behaviors:
                 self._steps[name] = decoded_agents(data, self._behaviors[name], name=name)
+                if self._us.communication_version == LEGACY_VERSION:
+                    infos = parsed("UnityRLOutputProto.ListAgentInfoProto", data, where=name).value
+                    self._ended[name] = np.array([info.done for info in infos], np.bool_)
         self._channels.deliver(request.side_channel)
         if self._stage is Stage.PLAY:
             return
@@ -349,3 +358,11 @@ class UnityEnvironment(Environment):
         self._specs[name] = behavior.spec
         if known is None:
             _log.info("the game announced %s", name)
+
+
+def _spread(action: ActionBatch, ended: NDArray[np.bool_]) -> ActionBatch:
+    """Actions for every agent of a message: games of 0.15 want them for those whose episode ended too."""
+    continuous = np.zeros((len(ended), action.continuous.shape[1]), np.float32)
+    discrete = np.zeros((len(ended), action.discrete.shape[1]), np.int32)
+    continuous[~ended], discrete[~ended] = action.continuous, action.discrete
+    return ActionBatch(continuous, discrete)
