@@ -17,7 +17,7 @@ import pytest
 from onnx import numpy_helper
 from rich.console import Console
 
-from sparring.cli.train import _interrupts
+from sparring.cli.train import interrupts
 from sparring.runs import CheckpointStore, read_checkpoint
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from tests import games
@@ -149,7 +149,7 @@ def test_second_interrupt_while_saving_loses_nothing_that_was_saved(
     straight: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sync, steps = os.fsync, 0
-    with _interrupts(Console(quiet=True)) as stop:
+    with interrupts(Console(quiet=True)) as stop:
 
         def interrupt_once() -> bool:
             nonlocal steps

@@ -251,7 +251,7 @@ def test_models_lie_where_the_known_tools_look(tmp_path: Path) -> None:
     folder = RunFolder.open(tmp_path, "ppo", "new")
     assert folder.export_path("Striker", 500) == folder.path / "Striker" / "Striker-500.onnx"
     assert folder.final_export_path("Striker") == folder.path / "Striker.onnx"
-    assert folder.player_log_path(3) == folder.path / "run_logs" / "Player-3.log"
+    assert folder.logs == folder.path / "run_logs"
     assert folder.statistics_path == folder.path / "statistics.jsonl"
 
 

@@ -16,18 +16,18 @@ AVERAGE, RECENT, SUM, HISTOGRAM = 0, 1, 2, 3
 HITS, BROKEN = "Hits/Left wall %", "Bot(Clone)/über"
 
 
-def sent(*values: tuple[str, float, int]) -> list[EnvironmentStatistic]:
-    return [EnvironmentStatistic(*value) for value in values]
+def sent(*values: tuple[str, float, int], worker: int = 0) -> list[EnvironmentStatistic]:
+    return [EnvironmentStatistic(*value, worker) for value in values]
 
 
 def first_window(statistics: Statistics) -> None:
     """What the two environments of the case send, in order."""
-    statistics.add_environment(["Duel"], sent((HITS, 2, AVERAGE), (HITS, 4, AVERAGE)), worker=0)
-    statistics.add_environment(["Duel"], sent((HITS, 6, AVERAGE)), worker=1)
+    statistics.add_environment(["Duel"], sent((HITS, 2, AVERAGE), (HITS, 4, AVERAGE), worker=0))
+    statistics.add_environment(["Duel"], sent((HITS, 6, AVERAGE), worker=1))
     for worker, goals in ((0, 3), (1, 2)):
-        statistics.add_environment(["Duel"], sent(*[("Goals", 1, SUM)] * goals), worker=worker)
+        statistics.add_environment(["Duel"], sent(*[("Goals", 1, SUM)] * goals, worker=worker))
     for worker, level in ((0, 3), (1, 5), (0, 4)):
-        statistics.add_environment(["Duel"], sent(("Level", level, RECENT)), worker=worker)
+        statistics.add_environment(["Duel"], sent(("Level", level, RECENT), worker=worker))
     speeds = [("Speed", value, HISTOGRAM) for value in (1, 2, 3, 4)]
     statistics.add_environment(["Duel"], sent(*speeds, (BROKEN, math.nan, AVERAGE), (BROKEN, math.nan, AVERAGE)))
 

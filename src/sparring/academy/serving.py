@@ -168,8 +168,8 @@ class _Session:
         return any(len(steps) for name in self._game.behavior_specs for steps in self._game.get_steps(name))
 
     def _request(self) -> bytes:
-        for key, value, aggregation in self._game.take_statistics():
-            self._stats.add_stat(key, value, StatsAggregationMethod(aggregation))
+        for reported in self._game.take_statistics():
+            self._stats.add_stat(reported.key, reported.value, StatsAggregationMethod(reported.aggregation))
         agents: dict[str, bytes] = {}
         new: dict[str, BehaviorSpec] = {}
         for name, spec in self._game.behavior_specs.items():

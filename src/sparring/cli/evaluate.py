@@ -20,15 +20,16 @@ def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int
     """Play the policies of RUN, a run's name or folder, against random play and against their earlier selves."""
     from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - keeps `--help` free of torch
     from sparring.cli.settings_options import stored_settings  # noqa: PLC0415
-    from sparring.cli.train import checkpoint_choice  # noqa: PLC0415
+    from sparring.cli.train import checkpoint_choice, interrupts  # noqa: PLC0415
     from sparring.training.session import evaluate_run  # noqa: PLC0415
 
     results_dir, run = _place(run, results_dir)
     sets = () if matches is None else (f"evaluation.matches={matches}",)
     settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
     console = Console()
-    with TrainingDisplay(console) as display:
-        report = evaluate_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
+    which = checkpoint_choice(checkpoint)
+    with interrupts(console) as stop, TrainingDisplay(console) as display:
+        report = evaluate_run(settings, observer=display, checkpoint=which, should_stop=stop.is_asked)
     print_report(console, report)
 
 

@@ -27,12 +27,12 @@ Origins: TypeAlias = Mapping[tuple[str | int, ...], str]
 
 
 def new_run_settings(
-    world: str, *, config: Path | None, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
+    world: str | None, *, config: Path | None, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
 ) -> tuple[RunSettings, Origins]:
     """The settings of a run of a world, and where each came from.
 
     Args:
-        world: its name.
+        world: its name; None for a game over the wire.
         config: a settings file, laid over the world's preset.
         overrides: what options said, as a tree.
         sets: `a.b=c` of `--set`, in order.
@@ -41,8 +41,10 @@ def new_run_settings(
     Raises:
         SettingsError: the world or a key is not known, or a value is not valid; all mistakes at once.
     """
-    find_world(world)
     given = read_settings_file(config) if config is not None else SettingsTree()
+    if world is None:
+        return _finished(given, {}, overrides, sets, max_steps)
+    find_world(world)
     base = layered({"checkpoint_settings": {"run_id": world}}, preset(world), given)
     return _finished(base, {"env_settings": {"world": world}}, overrides, sets, max_steps)
 

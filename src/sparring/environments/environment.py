@@ -5,12 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
 __all__ = ["Environment", "EnvironmentStatistic", "StateTree", "StatefulEnvironment"]
+
+_Environment = TypeVar("_Environment", bound="Environment")
 
 StateTree: TypeAlias = dict[str, Any]
 """Nested dictionaries with string keys; leaves are NumPy arrays, numbers, strings, booleans, None or lists of these."""
@@ -23,6 +28,8 @@ class EnvironmentStatistic(NamedTuple):
     value: float
     aggregation: int
     """0 average, 1 most recent, 2 sum, 3 histogram: the numbers of the statistics side channel."""
+    worker: int = 0
+    """The number of the game among several."""
 
 
 class Environment(ABC):
@@ -74,7 +81,11 @@ class Environment(ABC):
         """The values the game reported since the last call, in order; they are handed out once."""
         return ()
 
-    def __enter__(self) -> Environment:
+    def take_lost_arenas(self) -> NDArray[np.int64]:
+        """The arenas that began anew without a word since the last call: nobody in them is told to have ended."""
+        return np.zeros(0, np.int64)
+
+    def __enter__(self: _Environment) -> _Environment:
         return self
 
     def __exit__(

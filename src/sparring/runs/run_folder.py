@@ -82,6 +82,11 @@ class RunFolder:
         _check_start(results, path, run_id, mode)
         return cls(path, run_id)
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it is locked, and so may be written."""
+        return self._lock is not None
+
     def begin(self, mode: StartMode) -> None:
         """Locks the folder; makes it anew, after an earlier run was moved aside (`force`), or finds it (`resume`).
 
@@ -173,9 +178,10 @@ class RunFolder:
         folder = self.behavior_folder(behavior)
         return folder.with_name(f"{folder.name}.onnx")
 
-    def player_log_path(self, worker: int) -> Path:
-        """Where the game of one worker logs."""
-        return self.path / _LOGS / f"Player-{worker}.log"
+    @property
+    def logs(self) -> Path:
+        """Where games log, each as `Player-<worker>.log`."""
+        return self.path / _LOGS
 
     def configuration(self) -> str | None:
         """The text of the settings the run was last started with."""
@@ -269,8 +275,8 @@ def _is_run(path: Path) -> bool:
 
 
 def _has_content(path: Path) -> bool:
-    """Whether there is anything of a run; a lock alone is what a run refused at its start leaves."""
-    return path.is_dir() and any(entry.name != _LOCK for entry in path.iterdir())
+    """Whether there is anything of a run; a lock and logs are what a run refused at its start leaves."""
+    return path.is_dir() and any(entry.name not in {_LOCK, _LOGS} for entry in path.iterdir())
 
 
 def _check_start(results: Path, path: Path, run_id: str, mode: StartMode) -> None:

@@ -177,13 +177,14 @@ class MatchBook:
         self._columns["rated_live"][arenas] = False
         self.seat_newcomers(player, rated_live)
 
-    def forget_matches(self) -> None:
-        """Every agent is gone: no match is under way anywhere."""
+    def forget_matches(self, arenas: NDArray[np.int64] | None = None) -> None:
+        """Every agent of some arenas, or of all, is gone: no match is under way there."""
+        where = slice(None) if arenas is None else arenas[arenas < self.num_arenas]
         for column in self._columns.values():
-            column[:] = 0
-        self._columns["player"][:] = UNSEATED
-        self._steps[:] = 0
-        self._interrupted[:] = False
+            column[where] = 0
+        self._columns["player"][where] = UNSEATED
+        self._steps[where] = 0
+        self._interrupted[where] = False
 
     def seat_newcomers(self, player: NDArray[np.int64], rated_live: NDArray[np.bool_]) -> bool:
         """Seats players `[seat]` in seats nobody has taken, in arenas where somebody plays; True if there were any."""

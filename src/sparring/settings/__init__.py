@@ -10,6 +10,7 @@ from sparring.settings.behavior import (
 from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
 from sparring.settings.run import (
     CheckpointSettings,
+    EngineSettings,
     EnvironmentSettings,
     EvaluationSettings,
     ExportSettings,
@@ -22,6 +23,7 @@ from sparring.settings.self_play import OutcomeRule, SelfPlaySettings
 __all__ = [
     "BehaviorSettings",
     "CheckpointSettings",
+    "EngineSettings",
     "EnvironmentSettings",
     "EvaluationSettings",
     "ExportSettings",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from sparring.settings._section import Section
 from sparring.settings.behavior import BehaviorSettings
 
 __all__ = [
     "CheckpointSettings",
+    "EngineSettings",
     "EnvironmentSettings",
     "EvaluationSettings",
     "ExportSettings",
@@ -27,12 +28,47 @@ class EnvironmentSettings(Section):
 
     world: str | None = None
     """Name of a built-in world."""
-    num_areas: PositiveInt = 8
-    """Copies of the game stepped together."""
+    num_areas: PositiveInt | None = None
+    """Copies of the game stepped together; null takes 8 of a world, and 1 in each process of a game."""
     num_threads: PositiveInt = 1
     """Threads that step the copies; results do not depend on it."""
     seed: int = Field(default=-1, ge=-1)
     """Seed of every random stream of the run; -1 draws one and writes it down."""
+    env_path: str | None = None
+    """A game to start: an executable, possibly with arguments, the folder of a build or a macOS bundle."""
+    env_args: tuple[str, ...] | None = None
+    """Further arguments for the game."""
+    base_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Where games connect, plus the number of each; null takes free ports, and 5004 for the editor."""
+    num_envs: PositiveInt = 1
+    """How many processes of the game run side by side."""
+    timeout_wait: PositiveFloat = 60.0
+    """Seconds to wait for a game's first contact and for every exchange."""
+    max_lifetime_restarts: Annotated[int, Field(ge=-1)] = 10
+    """How often a game that broke is started again in a run; -1 is without limit."""
+    restarts_rate_limit_n: Annotated[int, Field(ge=-1)] = 1
+    """How often within the period below; -1 is without limit."""
+    restarts_rate_limit_period_s: PositiveFloat = 60.0
+    """Seconds of that period."""
+
+
+class EngineSettings(Section):
+    """How a game over the wire is drawn and how fast it runs."""
+
+    width: PositiveInt = 84
+    """Width of its window."""
+    height: PositiveInt = 84
+    """Height of its window."""
+    quality_level: NonNegativeInt = 5
+    """Quality of its graphics."""
+    time_scale: PositiveFloat = 20.0
+    """How many times faster than real time it runs."""
+    target_frame_rate: Annotated[int, Field(ge=-1)] = -1
+    """Frames a second; -1 is as fast as possible."""
+    capture_frame_rate: NonNegativeInt = 60
+    """Frames of simulated time a second."""
+    no_graphics: bool = False
+    """Starts it without a window."""
 
 
 class CheckpointSettings(Section):
@@ -85,6 +121,7 @@ class RunSettings(Section):
     default_settings: BehaviorSettings | None = None
     """Settings of behaviors that are not listed."""
     env_settings: EnvironmentSettings = EnvironmentSettings()
+    engine_settings: EngineSettings = EngineSettings()
     environment_parameters: dict[str, float] = Field(default_factory=dict)
     """Values handed to the game."""
     checkpoint_settings: CheckpointSettings = CheckpointSettings()

@@ -110,18 +110,16 @@ class Statistics:
             if accumulator is not None:
                 accumulator.add_many(flat, worker=worker)
 
-    def add_environment(
-        self, categories: Sequence[str], statistics: Sequence[tuple[str, float, int]], *, worker: int = 0
-    ) -> None:
+    def add_environment(self, categories: Sequence[str], statistics: Sequence[tuple[str, float, int, int]]) -> None:
         """Counts what a game reported, once for each different category however many teams share it.
 
         Args:
             categories: behavior names; one named twice counts once.
-            statistics: key, value and number of the aggregation: `EnvironmentStatistic`s in the order sent.
-            worker: the number of the environment they came from.
+            statistics: key, value, number of the aggregation and number of the game, as `EnvironmentStatistic`s in
+                the order sent.
         """
         for category in dict.fromkeys(categories):
-            for key, value, number in statistics:
+            for key, value, number, worker in statistics:
                 try:
                     aggregation = Aggregation(number)
                 except ValueError:

@@ -165,6 +165,7 @@ class Collector:
         """
         if len(self.environment.behavior_specs) != len(self._ids):
             self.discover()
+        self._lose(self.environment.take_lost_arenas())
         learning = self.learning_names()
         with self._timers.phase("bookkeeping"):
             reads = [self._read(full_name) for full_name in self._ids]
@@ -189,6 +190,20 @@ class Collector:
         if self._failure is not None:
             raise self._failure
         return events
+
+    def _lose(self, arenas: NDArray[np.int64]) -> None:
+        """Arenas began anew without a word: decisions without an outcome are cut off, and their matches don't count."""
+        if len(arenas) == 0:
+            return
+        for behavior in self._ids.values():
+            training = self.behaviors[behavior.name]
+            table = training.tables[behavior]
+            slots = np.flatnonzero(table.is_open & np.isin(table.arena, arenas))
+            pending = table.row[slots]
+            training.rollout.abandon(pending[pending != NO_ROW])
+            table.close_episodes(slots)
+            table.free_closed()
+        self.lineup.book.forget_matches(arenas)
 
     def _read(self, full_name: str) -> _Read:
         behavior = self._ids[full_name]

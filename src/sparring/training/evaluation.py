@@ -229,6 +229,8 @@ def duel(
         matches: matches a row of a role; split over the teams in a symmetric game.
         generator, rng, rule, non_finite, should_stop: as for `play_matches`.
     """
+    if not environment.behavior_specs:  # a game over the wire shows them with its first agents
+        environment.reset()
     seats = [BehaviorId.parse(full_name) for full_name in environment.behavior_specs]
     teams = sorted({seat.team for seat in seats})
     roles = {team: " and ".join(seat.name for seat in seats if seat.team == team) for team in teams}

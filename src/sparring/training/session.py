@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 
-from sparring.environments import Environment
-from sparring.errors import SettingsError
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -26,10 +24,11 @@ from sparring.settings import RunSettings
 from sparring.statistics import Statistics, check_writers
 from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
+from sparring.training.games import is_editor, is_started, open_game
 from sparring.training.progress import Observer
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
-from sparring.worlds.registry import CreateWorld, find_world
+from sparring.worlds.registry import CreateWorld
 
 __all__ = ["RatingLine", "RunReport", "evaluate_run", "export_run", "run_training"]
 
@@ -98,7 +97,17 @@ def run_training(
         if mode == "resume":  # locked first: another process might be writing what is read now
             folder.begin(mode)
             checkpoint = folder.checkpoints().load(resume_from)
-        environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
+        if mode == "new" and is_started(settings, make_game):
+            folder.begin(mode)  # the game's logs go there, and are all that is left of a game that doesn't start
+        environment = stack.enter_context(
+            open_game(
+                settings,
+                make_game,
+                num_areas=settings.env_settings.num_areas,
+                on_wait=observer.on_message,
+                log_folder=folder.logs if folder.is_begun else None,
+            )
+        )
         statistics = stack.enter_context(Statistics({}))
         stack.enter_context(one_network_threads(threads))
         run = TrainingRun(
@@ -115,7 +124,7 @@ def run_training(
         if checkpoint is not None:
             run.restore(checkpoint)
         # Whatever could be refused was refused; only now is anything on disk moved, made or cut.
-        if mode != "resume":
+        if not folder.is_begun:
             folder.begin(mode)
         for notice in folder.notices:
             observer.on_message(notice)
@@ -151,18 +160,6 @@ def _go_back_to(checkpoint: LoadedCheckpoint, folder: RunFolder, observer: Obser
             observer.on_message(f"the curves go on from there; as they were until now they are in {copied}")
 
 
-def _game(
-    settings: RunSettings, make_game: CreateWorld | None, *, num_arenas: int, seed_name: str = "environment"
-) -> Environment:
-    plan = settings.env_settings
-    if make_game is None and plan.world is None:
-        raise SettingsError("no game is named", where="env_settings.world", cure="name a world; see `sparring worlds`")
-    seed = SeedStreams(plan.seed).number(seed_name)
-    create = find_world(plan.world).create if make_game is None and plan.world is not None else make_game
-    assert create is not None, "either the settings or the caller name a game"
-    return create(num_arenas=num_arenas, seed=seed, threads=plan.num_threads)
-
-
 def _weights_to_start_from(settings: RunSettings) -> Mapping[str, Any]:
     """The networks of the run named by initialize_from, by behavior."""
     start = settings.checkpoint_settings
@@ -196,6 +193,9 @@ def _table(
     if matches == 0:
         observer.on_message("no table of results: evaluation.matches is 0")
         return
+    if is_editor(settings, make_game):
+        observer.on_message("no table of results: the editor is one game; `sparring evaluate` plays with a build")
+        return
     if len({behavior.team for own in run.behaviors.values() for behavior in own.tables}) < 2:
         observer.on_message("no table of results: the game has one team, and nobody to play against")
         return
@@ -213,7 +213,8 @@ def _table(
     duels = [("final", final, name, theirs) for name, theirs in opponents]
     duels.insert(1, ("random", nobody, "random", nobody))
     arenas = min(_EVALUATION_ARENAS, matches)
-    with _game(settings, make_game, num_arenas=arenas, seed_name="evaluation world") as environment:
+    game = open_game(settings, make_game, num_areas=arenas, on_wait=observer.on_message, is_evaluation=True)
+    with game as environment:
         environment.set_parameters(settings.environment_parameters)
         for our_name, ours, their_name, theirs in duels:
             for row in duel(
@@ -228,6 +229,8 @@ def _table(
                 non_finite=settings.non_finite,
                 should_stop=should_stop,
             ):
+                if row.tally.matches == 0:  # stopped before it began
+                    continue
                 observer.on_evaluation(row)
                 yield row
 
@@ -300,7 +303,9 @@ def _reopened(
     start = settings.checkpoint_settings
     folder = RunFolder.existing(start.results_dir, start.run_id)
     loaded = folder.checkpoints().load(checkpoint)
-    environment = stack.enter_context(_game(settings, make_game, num_arenas=settings.env_settings.num_areas))
+    environment = stack.enter_context(
+        open_game(settings, make_game, num_areas=settings.env_settings.num_areas, on_wait=observer.on_message)
+    )
     statistics = stack.enter_context(Statistics({}))
     threads = arithmetic_threads(settings.torch_settings.threads)
     stack.enter_context(one_network_threads(threads))

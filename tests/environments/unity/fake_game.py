@@ -6,6 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -102,12 +103,12 @@ def main() -> None:
                 break
             time.sleep(0.05)
     elif way == "is-killed":  # once: the file tells the second life from the first
-        mark = sys.argv[2]
+        mark = Path(sys.argv[2])
         exchange = introduced()
-        if os.path.exists(mark):
+        if mark.exists():
             play(exchange, 10**6)
         else:
-            open(mark, "w").close()
+            mark.touch()
             play(exchange, 50)
             os.kill(os.getpid(), signal.SIGKILL)
     elif way == "dies-always":

@@ -48,6 +48,11 @@ def started(way: str, *, timeout: float = 20, **options: object) -> UnityEnviron
     return UnityEnvironment(f"{FAKE} {way}", timeout_wait=timeout, **options)  # type: ignore[arg-type]
 
 
+def play(game: UnityEnvironment, steps: int) -> None:
+    for _ in range(steps):
+        game.step()
+
+
 def test_a_game_that_exits_is_told_with_its_code_in_words_and_its_log(tmp_path: Path) -> None:
     with pytest.raises(GameError) as caught:
         started("exits", log_folder=tmp_path)
@@ -60,10 +65,8 @@ def test_a_game_that_exits_is_told_with_its_code_in_words_and_its_log(tmp_path: 
 
 @pytest.mark.parametrize("way", STUCK)
 def test_each_way_to_get_stuck_has_its_own_message(way: str) -> None:
-    with pytest.raises(GameError) as caught:  # noqa: PT012 - some games get stuck later than others
-        with started(way, timeout=3) as game:
-            for _ in range(200):
-                game.step()
+    with pytest.raises(GameError) as caught, started(way, timeout=3) as game:
+        play(game, 200)
     stage, what = STUCK[way]
     assert stage in str(caught.value)
     assert what in str(caught.value)
@@ -83,8 +86,7 @@ def test_a_game_that_dies_while_playing_is_told() -> None:
         started("dies-always") as game,
         pytest.raises(GameError, match=r"the game ended \(stage: play\); found exit code 3"),
     ):
-        for _ in range(10):
-            game.step()
+        play(game, 10)
 
 
 def test_the_editor_may_leave_and_come_back_five_times() -> None:
@@ -167,7 +169,7 @@ def test_two_games_without_a_port_do_not_meet() -> None:
 
 def test_a_missing_game_names_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "Soccer.x86_64").touch()
-    with pytest.raises(GameError, match="Soccer.x86_64"):
+    with pytest.raises(GameError, match=r"Soccer\.x86_64"):
         UnityEnvironment(str(tmp_path / "Socer"))
     with pytest.raises(GameError, match="chmod"):
         UnityEnvironment(str(tmp_path / "Soccer"))

@@ -1,5 +1,7 @@
 """Recorded conversations: our trainer answers the recorded games, and our game's side reads the recorded trainers."""
 
+import contextlib
+import socket
 import threading
 from typing import Any
 
@@ -29,17 +31,13 @@ class RecordedGame(threading.Thread):
     def run(self) -> None:
         with grpc.insecure_channel(f"127.0.0.1:{self._port}") as channel:
             grpc.channel_ready_future(channel).result(timeout=20)
-            for request in self._requests:
-                try:
+            with contextlib.suppress(grpc.RpcError):  # the trainer closed: the recorded race
+                for request in self._requests:
                     self.answers.append(channel.unary_unary(METHOD)(request))
-                except grpc.RpcError:  # the trainer closed: the recorded race
-                    return
 
 
 @pytest.fixture
 def free_port() -> int:
-    import socket  # noqa: PLC0415
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -118,7 +118,7 @@ class UnityEnvironment(Environment):
         self._shown_since = time.monotonic()
         self._has_reset = self._is_closed = False
         self._process: GameProcess | None = None
-        self.restarts = 0
+        self.restarts = self._told_restarts = 0
         port = base_port + worker_id if base_port is not None else EDITOR_PORT if executable is None else 0
         # Listening comes first: a game whose first call finds nobody plays on without a trainer.
         self._server = ExchangeServer(port)
@@ -223,6 +223,12 @@ class UnityEnvironment(Environment):
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """What the game reported since the last call."""
         return [EnvironmentStatistic(key, value, int(kind)) for key, value, kind in self._stats.take()]
+
+    def take_lost_arenas(self) -> NDArray[np.int64]:
+        """Arena 0, if the editor left and came back since the last call."""
+        lost = np.zeros(min(1, self.restarts - self._told_restarts), np.int64)
+        self._told_restarts = self.restarts
+        return lost
 
     def close(self) -> None:
         """Says good-bye, waits until the game has ended, and ends it if it does not; twice is allowed."""
