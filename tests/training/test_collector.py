@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparring.environments import Environment
 from sparring.errors import NonFiniteError, SettingsError
 from sparring.networks import Actor
 from sparring.networks.policy import Policy
@@ -54,7 +55,7 @@ class RecordingLearner:
         pass
 
 
-def collector_of(game: ScriptedGame, *, non_finite: str = "stop", buffer_size: int = 10**6, **plan: Any) -> Collector:
+def collector_of(game: Environment, *, non_finite: str = "stop", buffer_size: int = 10**6, **plan: Any) -> Collector:
     """A collector of the game with learners that record."""
     hyper = {"batch_size": 1, "buffer_size": buffer_size}
     behavior = {"hyperparameters": hyper, "network_settings": {"hidden_units": 4, "num_layers": 1}, **plan}

@@ -1,7 +1,6 @@
 """Recorded conversations: our trainer answers the recorded games, and our game's side reads the recorded trainers."""
 
 import contextlib
-import socket
 import threading
 from typing import Any
 
@@ -34,14 +33,6 @@ class RecordedGame(threading.Thread):
             with contextlib.suppress(grpc.RpcError):  # the trainer closed: the recorded race
                 for request in self._requests:
                     self.answers.append(channel.unary_unary(METHOD)(request))
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def step_of(answer: bytes) -> tuple[Any, ...]:

@@ -1,0 +1,108 @@
+"""A served world is the same game as in process, and can be trained from the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparring.academy import serve
+from sparring.environments.unity import UnityEnvironment
+from sparring.errors import GameError
+from sparring.steps import ActionBatch
+from sparring.worlds.registry import create_world
+
+SERVED = f"{sys.executable} -m sparring.cli.main serve"
+SETTINGS = """
+default_settings:
+  hyperparameters: {batch_size: 64, buffer_size: 256}
+  network_settings: {hidden_units: 16, num_layers: 1}
+  max_steps: 600
+  summary_freq: 200
+  self_play: {save_steps: 100, swap_steps: 100, team_change: 300}
+"""
+
+
+@pytest.mark.parametrize("world", ["strikers_vs_goalie", "soccer_twos"])
+def test_a_served_world_shows_what_the_world_in_process_shows(world: str) -> None:
+    rng = np.random.default_rng(0)
+    with (
+        UnityEnvironment(f"{SERVED} {world}", seed=3, timeout_wait=60, num_areas=2) as served,
+        create_world(world, num_arenas=2, seed=3) as local,
+    ):
+        served.reset()
+        local.reset()
+        assert {name: spec.action_spec for name, spec in served.behavior_specs.items()} == {
+            name: spec.action_spec for name, spec in local.behavior_specs.items()
+        }
+        for _ in range(250):
+            for name, spec in local.behavior_specs.items():
+                for ours, theirs in zip(local.get_steps(name), served.get_steps(name), strict=True):
+                    for column in ("reward", "group_reward", "agent_id", "group_id"):
+                        np.testing.assert_array_equal(getattr(ours, column), getattr(theirs, column), strict=True)
+                decision, terminal = served.get_steps(name)
+                for mine, yours in zip(local.get_steps(name)[0].obs, decision.obs, strict=True):
+                    np.testing.assert_array_equal(mine, yours, strict=True)
+                np.testing.assert_array_equal(local.get_steps(name)[1].interrupted, terminal.interrupted)
+                action = ActionBatch.random(spec.action_spec, len(decision), rng)
+                local.set_actions(name, action)
+                served.set_actions(name, action)
+            local.step()
+            served.step()
+
+
+def test_actions_for_one_agent_and_parameters_reach_the_game() -> None:
+    with UnityEnvironment(f"{SERVED} soccer_twos", timeout_wait=60) as game:
+        game.set_parameters({"ball_scale": 0.7})
+        game.reset()
+        name = "SoccerTwos?team=0"
+        decision, _ = game.get_steps(name)
+        one = ActionBatch(np.zeros((1, 0), np.float32), np.array([[2, 0, 0]], np.int32))
+        game.set_action_for_agent(name, int(decision.agent_id[1]), one)
+        game.step()
+        assert len(game.get_steps(name)[0]) == 2
+
+
+def test_nobody_on_the_port_is_told(monkeypatch: pytest.MonkeyPatch, free_port: int) -> None:
+    monkeypatch.setattr("sparring.academy.serving._CONNECT_S", 0.5)
+    with pytest.raises(GameError, match=f"no trainer listens on port {free_port}"):
+        serve(lambda seed, areas: create_world("soccer_twos"), port=free_port)
+
+
+def test_a_served_game_is_trained_resumed_and_leaves_its_log(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+
+    def train(*options: str) -> str:
+        command = [sys.executable, "-m", "sparring.cli.main", "train", *options, "--threads", "1", "--matches", "0"]
+        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=200)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    game = f"{SERVED} strikers_vs_goalie"
+    train("settings.yaml", "--env", game, "--num-envs", "2", "--run-id", "over the wire", "--seed", "1")
+    run = tmp_path / "results" / "over the wire"
+    assert (run / "Striker.onnx").is_file()
+    assert (run / "run_logs" / "Player-1.output.log").is_file()
+    said = train("--resume", "--run-id", "over the wire", "--max-steps", "700")
+    assert "begin anew" in said
+
+
+def test_a_game_that_does_not_start_costs_nothing_but_its_log(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    command = [
+        sys.executable,
+        "-m",
+        "sparring.cli.main",
+        "train",
+        "settings.yaml",
+        "--env",
+        f"{sys.executable} -c pass",
+    ]
+    for _ in range(2):  # the second time nothing of the first stands in its way
+        done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=100)
+        assert done.returncode == 2
+        assert "stage: start" in done.stderr
+        assert "Traceback" not in done.stderr
+    left = {path.relative_to(tmp_path / "results").as_posix() for path in (tmp_path / "results").rglob("*")}
+    assert left == {"ppo", "ppo/run.lock", "ppo/run_logs", "ppo/run_logs/Player-0.output.log"}
