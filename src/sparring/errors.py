@@ -10,6 +10,7 @@ traceback and exits with 2. Anything else that escapes is a bug of ours and keep
     │   └── CheckpointError a checkpoint that is damaged, non-finite or of another shape
     ├── NonFiniteError      a NaN or infinity in an observation, a reward or a weight
     ├── GameError           a game that ended, answered wrongly or broke its contract
+    │   └── WireError       bytes that are no message, or none that may come there
     └── ExportError         a model that could not be written or does not match its policy
 """
 

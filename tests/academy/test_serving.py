@@ -18,9 +18,9 @@ SETTINGS = """
 default_settings:
   hyperparameters: {batch_size: 64, buffer_size: 256}
   network_settings: {hidden_units: 16, num_layers: 1}
-  max_steps: 600
+  max_steps: 300
   summary_freq: 200
-  self_play: {save_steps: 100, swap_steps: 100, team_change: 300}
+  self_play: {save_steps: 100, swap_steps: 100, team_change: 150}
 """
 
 
@@ -84,7 +84,7 @@ def test_a_served_game_is_trained_resumed_and_leaves_its_log(tmp_path: Path) -> 
     run = tmp_path / "results" / "over the wire"
     assert (run / "Striker.onnx").is_file()
     assert (run / "run_logs" / "Player-1.output.log").is_file()
-    said = train("--resume", "--run-id", "over the wire", "--max-steps", "700")
+    said = train("--resume", "--run-id", "over the wire", "--max-steps", "350")
     assert "begin anew" in said
 
 

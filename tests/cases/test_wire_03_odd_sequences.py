@@ -42,7 +42,7 @@ def test_transitions_are_those_of_the_case(free_port: int, caplog: pytest.LogCap
 
 
 def test_a_long_tail_of_fresh_ids_takes_no_memory(free_port: int) -> None:
-    episodes = 6_000
+    episodes = 2_000
     script = ["D[0]", *(f"D[{step}] T[{step - 1} r=1 end]" for step in range(1, episodes))]
     game = WireScript({ONE: script}, free_port)
     game.start()
