@@ -145,7 +145,7 @@ def test_six_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) 
     assert (
         found
         == """\
-strikers.yaml:3: behaviors.Duel.trainer_type has a wrong value; found poppo, expected ppo
+strikers.yaml:3: behaviors.Duel.trainer_type has a wrong value; found poppo, expected one of ppo, sac, poca
   did you mean 'ppo'?
 strikers.yaml:4: behaviors.Duel.hyperparameters: batch_size 256 is larger than buffer_size 128: nothing would be learned
 strikers.yaml:7: unknown key 'lambda' in behaviors.Duel.hyperparameters

@@ -222,14 +222,10 @@ def test_a_match_without_goals_is_interrupted_and_costs_strikers_what_the_goalie
             assert terminal.interrupted.all()
             assert (terminal.match_score == score).all()
             assert not terminal.group_reward.any()
-        assert (
-            [statistic[:3] for statistic in world.take_statistics()]
-            == [
-                ("Match/Goal", 0.0, 0),
-                ("Match/Length", float(-(-max_ticks // 5)), 0),
-            ]
-            * 2
-        )
+        assert [statistic[:3] for statistic in world.take_statistics()] == [
+            ("Match/Goal", 0.0, 0),
+            ("Match/Length", float(-(-max_ticks // 5)), 0),
+        ] * 2
         assert world.take_statistics() == []
 
 

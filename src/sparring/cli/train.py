@@ -131,7 +131,7 @@ def train(
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
     from sparring.training.session import run_training  # noqa: PLC0415 - after the first line is on the screen
 
-    with interrupts(console) as stop, TrainingDisplay(console, is_verbose=verbose) as display:
+    with interrupts(console) as stop, TrainingDisplay(console, is_verbose=verbose or settings.debug) as display:
         report = run_training(settings, observer=display, should_stop=stop.is_asked, resume_from=which, origins=origins)
     if report.was_interrupted:
         console.print(Text(f"stopped; go on with: {_going_on(settings)}", style="yellow"))

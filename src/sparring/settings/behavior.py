@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
 
 from sparring.settings._section import Section
 from sparring.settings.network import NetworkSettings
@@ -67,6 +67,8 @@ class ExtrinsicSettings(Section):
     """What the reward is multiplied with."""
     gamma: float = Field(default=0.99, ge=0.0, le=1.0)
     """Discount a step."""
+    network_settings: NetworkSettings | None = None
+    """Read for the sake of files that have it; the game's own reward needs no network."""
 
 
 class RewardSignals(Section):
@@ -74,13 +76,26 @@ class RewardSignals(Section):
 
     extrinsic: ExtrinsicSettings = ExtrinsicSettings()
     """The game's own reward, with the group's reward added to the member's."""
+    curiosity: dict[str, Any] | None = None
+    """Not built in yet."""
+    gail: dict[str, Any] | None = None
+    """Not built in yet."""
+    rnd: dict[str, Any] | None = None
+    """Not built in yet."""
+
+    @model_validator(mode="after")
+    def _is_built(self) -> RewardSignals:
+        asked = [name for name in ("curiosity", "gail", "rnd") if getattr(self, name) is not None]
+        if asked:
+            raise ValueError(f"{' and '.join(asked)} not built in yet; the reward signal there is: extrinsic")
+        return self
 
 
 class BehaviorSettings(Section):
     """Everything about how one behavior learns."""
 
-    trainer_type: Literal["ppo"] = "ppo"
-    """The algorithm."""
+    trainer_type: Literal["ppo", "sac", "poca"] = "ppo"
+    """The algorithm; only ppo is built in yet."""
     hyperparameters: PPOHyperparameters = PPOHyperparameters()
     network_settings: NetworkSettings = NetworkSettings()
     reward_signals: RewardSignals = RewardSignals()
@@ -96,6 +111,37 @@ class BehaviorSettings(Section):
     """Steps after which a trajectory is cut and its rest estimated by the critic."""
     summary_freq: PositiveInt = 50_000
     """Learner steps between two summaries."""
+    even_checkpoints: bool = False
+    """Spreads keep_checkpoints evenly over max_steps instead of saving every checkpoint_interval."""
+    init_path: str | None = None
+    """Only null: weights of another run are taken over with checkpoint_settings.initialize_from."""
+    threaded: bool = False
+    """Read for the sake of files that have it; without effect."""
+    behavioral_cloning: dict[str, Any] | None = None
+    """Not built in yet."""
+
+    @property
+    def checkpoint_every(self) -> int:
+        """Learner steps between two checkpoints."""
+        if self.even_checkpoints and self.keep_checkpoints:
+            return max(1, self.max_steps // self.keep_checkpoints)
+        return self.checkpoint_interval
+
+    @field_validator("trainer_type")
+    @classmethod
+    def _is_built(cls, kind: str) -> str:
+        if kind != "ppo":
+            raise ValueError(f"{kind} is not built in yet; with trainer_type: ppo the rest of this section works")
+        return kind
+
+    @field_validator("init_path", "behavioral_cloning")
+    @classmethod
+    def _is_unset(cls, value: object, info: ValidationInfo) -> object:
+        if value is None:
+            return value
+        if info.field_name == "init_path":
+            raise ValueError("files of other toolkits are not read; name a run in checkpoint_settings.initialize_from")
+        raise ValueError("imitation is not built in yet; leave the section away")
 
     @model_validator(mode="after")
     def _sequence_fits_batch(self) -> BehaviorSettings:

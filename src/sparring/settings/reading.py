@@ -145,7 +145,10 @@ def validate_settings(tree: Mapping[str, Any], *, source: str = "settings") -> R
     """
     root = kind_of_model(RunSettings)
     origins = dict(tree.origins) if isinstance(tree, SettingsTree) else {}
-    given: dict[str, Any] = _copied(tree)
+    given: dict[str, Any] = {
+        key: _copied(value) for key, value in tree.items() if value is not None or _may_be_null((key,))
+    }
+    _lay_over_defaults(given, origins)
     findings = list(_misplaced_sections(given, root, origins, source))
     try:
         settings = RunSettings.model_validate(typed(given, root))
@@ -263,6 +266,22 @@ def _lay_over(
         if place in new_origins:
             origins[place] = new_origins[place]
         _lay_over(earlier, value, place, origins, new_origins)
+
+
+def _lay_over_defaults(tree: dict[str, Any], origins: dict[Path, str]) -> None:
+    """Lays each behavior over `default_settings`, in place: what it does not say is said there."""
+    defaults, behaviors = tree.get("default_settings"), tree.get("behaviors")
+    if not isinstance(defaults, dict) or not isinstance(behaviors, dict):
+        return
+    inherited = {path[1:]: where for path, where in origins.items() if path[:1] == ("default_settings",)}
+    for name, section in behaviors.items():
+        if isinstance(section, dict):
+            merged = SettingsTree()
+            _lay_over(merged, defaults, (), merged.origins, inherited)
+            _lay_over(merged, section, (), {}, {})
+            behaviors[name] = dict(merged)
+            for path, where in inherited.items():
+                origins.setdefault(("behaviors", name, *path), where)
 
 
 def _copied(value: Any) -> Any:  # noqa: ANN401 - a settings value is anything

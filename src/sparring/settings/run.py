@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator
 
 from sparring.settings._section import Section
 from sparring.settings.behavior import BehaviorSettings
@@ -69,6 +69,8 @@ class EngineSettings(Section):
     """Frames of simulated time a second."""
     no_graphics: bool = False
     """Starts it without a window."""
+    no_graphics_monitor: bool = False
+    """Starts it without a window, except the first process."""
 
 
 class CheckpointSettings(Section):
@@ -80,6 +82,12 @@ class CheckpointSettings(Section):
     """Folder of all runs."""
     resume: bool = False
     """Go on from the newest complete checkpoint."""
+    load_model: bool = False
+    """Older name of resume."""
+    train_model: bool = False
+    """Read for the sake of files that have it; without effect."""
+    inference: bool = False
+    """Only false: trained policies play with `sparring evaluate`."""
     force: bool = False
     """Move an existing run of this name aside and start anew."""
     initialize_from: str | None = None
@@ -87,12 +95,19 @@ class CheckpointSettings(Section):
     best_measure: BestMeasure = "rating"
     """By what the best checkpoint is chosen: the rating, or the mean reward where there is no rating."""
 
+    @field_validator("inference")
+    @classmethod
+    def _is_training(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("a run trains; let its policies play with `sparring evaluate`")
+        return value
+
 
 class TorchSettings(Section):
     """Where the networks run."""
 
-    device: str = "auto"
-    """`auto`, `cpu`, `cuda`, `cuda:N`, `mps` or `xpu`."""
+    device: str | None = "auto"
+    """`auto`, `cpu`, `cuda`, `cuda:N`, `mps` or `xpu`; null is auto."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of the arithmetic; 0 takes what the machine has, at most 8."""
 
@@ -128,6 +143,8 @@ class RunSettings(Section):
     torch_settings: TorchSettings = TorchSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     export_settings: ExportSettings = ExportSettings()
+    debug: bool = False
+    """Also says when snapshots are saved and opponents drawn."""
     non_finite: NonFiniteRule = "stop"
     """What happens when the game sends a NaN or an infinity: the run stops, or the episode is dropped."""
     writers: tuple[str, ...] = ("tensorboard", "jsonl", "console")

@@ -59,17 +59,18 @@ def open_game(
     if make_game is not None:
         seed = SeedStreams(plan.seed).number("evaluation world" if is_evaluation else "environment")
         return make_game(num_arenas=num_areas or _WORLD_AREAS, seed=seed, threads=plan.num_threads)
+    engine_plan = settings.engine_settings
     first = plan.num_envs if is_evaluation else 0
 
     def start(worker: int) -> UnityEnvironment:
         engine = EngineConfigurationChannel()
-        _configure(engine, settings.engine_settings)
+        _configure(engine, engine_plan)
         return UnityEnvironment(
             plan.env_path,
             worker_id=0 if plan.env_path is None else first + worker,
             base_port=plan.base_port,
             seed=plan.seed + first + worker,
-            no_graphics=settings.engine_settings.no_graphics,
+            no_graphics=engine_plan.no_graphics or (engine_plan.no_graphics_monitor and worker > 0),
             timeout_wait=plan.timeout_wait,
             additional_args=plan.env_args or (),
             side_channels=[engine],

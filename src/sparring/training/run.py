@@ -182,7 +182,7 @@ class TrainingRun:
 
     def _checkpoint_is_due(self, training: BehaviorTraining) -> bool:
         before = self._marks.checkpoint.get(training.name, 0)
-        return summary_due(before, training.steps, frequency=training.settings.checkpoint_interval)
+        return summary_due(before, training.steps, frequency=training.settings.checkpoint_every)
 
     def _keep_milestones(self) -> None:
         for training in self.behaviors.values():

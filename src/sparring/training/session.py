@@ -83,9 +83,9 @@ def run_training(
         NonFiniteError: something became NaN or infinite; the state before it is on disk.
     """
     start = settings.checkpoint_settings
-    mode: StartMode = "resume" if start.resume else "force" if start.force else "new"
+    mode: StartMode = "resume" if start.resume or start.load_model else "force" if start.force else "new"
     check_writers(settings.writers)
-    device, why = choose_device(settings.torch_settings.device)
+    device, why = choose_device(settings.torch_settings.device or "auto")
     threads = arithmetic_threads(settings.torch_settings.threads)
     if settings.env_settings.seed < 0:
         seeded = settings.env_settings.model_copy(update={"seed": draw_seed()})
