@@ -20,6 +20,7 @@ __all__ = [
     "delimited",
     "initialization_reply",
     "read_request",
+    "read_varint",
     "reset_reply",
     "step_reply",
 ]
@@ -122,12 +123,12 @@ def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _varint(data, at, message)
+        tag, at = read_varint(data, at, message)
         number, kind = tag >> 3, tag & 7
         if number == 0:
             raise WireError("malformed bytes", where=message, found="a field numbered 0")
         if kind == _LENGTH_DELIMITED:
-            size, at = _varint(data, at, message)
+            size, at = read_varint(data, at, message)
             if size > end - at:
                 raise WireError(
                     "malformed bytes",
@@ -137,7 +138,7 @@ def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
             yield number, data[at : at + size]
             at += size
         elif kind == 0:
-            _, at = _varint(data, at, message)
+            _, at = read_varint(data, at, message)
         elif kind in {1, 5}:
             at += 8 if kind == 1 else 4
             if at > end:
@@ -146,7 +147,12 @@ def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
             raise WireError("malformed bytes", where=f"{message}, field {number}", found=f"wire type {kind}")
 
 
-def _varint(data: bytes, at: int, message: str) -> tuple[int, int]:
+def read_varint(data: bytes, at: int, message: str) -> tuple[int, int]:
+    """A number of at most 70 bits and the place behind it.
+
+    Raises:
+        WireError: it is cut short or longer; `message` says where.
+    """
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
