@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.algorithms.advantages import gae
-from sparring.algorithms.learner import UpdateReport
+from sparring.algorithms.learner import Learner, UpdateReport
 from sparring.algorithms.ppo.loss import policy_loss, value_loss
 from sparring.algorithms.schedules import scheduled
 from sparring.algorithms.torch_state import (
@@ -78,7 +78,7 @@ class _Experience:
         )
 
 
-class PPOLearner:
+class PPOLearner(Learner):
     """Actor, critic, their optimizers and schedules.
 
     Args:
@@ -136,6 +136,17 @@ class PPOLearner:
 
     def _adam(self, module: torch.nn.Module) -> torch.optim.Adam:
         return torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
+
+    def make_rollout(self) -> Rollout:
+        """As `Learner.make_rollout`."""
+        # Room for the buffer and for the decisions of many agents that wait for their outcome.
+        capacity = self._hyper.buffer_size + 1024
+        return Rollout(self.policy.layout.input_shapes, self._spec.action_spec, capacity=capacity)
+
+    def wants_update(self, rollout: Rollout, *, step: int) -> bool:
+        """The rollout is full."""
+        del step
+        return rollout.num_complete >= self._hyper.buffer_size
 
     # -- the update --------------------------------------------------------------------------------------------
 
