@@ -84,6 +84,7 @@ class StampedActor(torch.nn.Module):
     """Acts so that the game sees who acted: the number of the copy, and how often it had been updated."""
 
     squash = False
+    memory_size = 0
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,6 +56,10 @@ class BehaviorTraining:
         """The policy being learned."""
         return self.learner.policy
 
+    def new_table(self) -> AgentTable:
+        """A table for the agents of one of its teams, without agents."""
+        return AgentTable(memory_size=self.policy.memory_size)
+
     @property
     def is_finished(self) -> bool:
         """It has learned max_steps."""
@@ -118,7 +122,7 @@ class BehaviorTraining:
         self.learner.restore(state["learner"])
         self.rollout.restore(state["rollout"])
         for behavior, table_state in state["tables"].items():
-            self.tables.setdefault(BehaviorId.parse(behavior), AgentTable()).restore(table_state)
+            self.tables.setdefault(BehaviorId.parse(behavior), self.new_table()).restore(table_state)
         milestones = {int(step): weights for step, weights in state["milestones"].items()}
         self.milestones = dict(sorted(milestones.items()))
         counters = state["counters"]
