@@ -79,7 +79,7 @@ def test_what_looks_like_the_expert_is_paid_more(use_vail: bool, tmp_path: Path)
     for column in others.inputs:
         column.add_(3.0)
     report = {}
-    for number in range(120):
+    for number in range(250):
         rows = torch.from_numpy(np.random.default_rng(number).integers(0, 100, 32))
         report = signal.update(others.rows(rows))
     with torch.no_grad():
