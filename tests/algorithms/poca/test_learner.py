@@ -148,6 +148,7 @@ class Reference:
         assert rollout.group_reward is not None
         assert rollout.group is not None
         assert rollout.ended_at is not None
+        assert rollout.moment is not None
         own = float(rollout.reward[row] - rollout.group_reward[row])
         paid = float(rollout.group_reward[row]) + own
         paid += sum(float(rollout.reward[mate] - rollout.group_reward[mate]) for mate in self.mates(row))
@@ -159,7 +160,8 @@ class Reference:
                 if rollout.status[other] != RowStatus.TAIL
             ]
             started = {int(rollout.trajectory[other]) for other in left}
-            before = {int(rollout.trajectory[other]) for other in range(row)}
+            begun = np.flatnonzero(rollout.moment[: rollout.size] < rollout.ended_at[row])
+            before = set(rollout.trajectory[begun].tolist())
             return paid + (GAMMA * self.value(left) if left and started & before else 0.0)
         value = self.value([following, *self.mates(following)])
         if rollout.status[following] != RowStatus.COMPLETE:
@@ -189,6 +191,7 @@ def test_targets_are_those_of_the_recursion_with_a_fallen_member_and_an_interrup
 def test_a_baseline_does_not_know_what_its_own_member_did_and_knows_what_its_mates_did() -> None:
     learner = poca()
     rollout = teamwork(learner)
+    judged(learner, rollout)  # the critic has seen how large groups are
     row = int(rollout.complete_rows()[0])
     reference = Reference(learner, rollout)
     before, mate = reference.baseline(row), reference.mates(row)[0]
