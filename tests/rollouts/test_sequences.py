@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sparring.rollouts import PADDING, RowStatus, cut_sequences, steps_in_order
 
-
 Linked: TypeAlias = tuple[np.ndarray, np.ndarray, list[list[int]]]
 
 

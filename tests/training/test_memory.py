@@ -81,7 +81,9 @@ def test_matches_outside_of_training_carry_memories_too() -> None:
     witness.asked = []
     seats = {BehaviorId.parse(name): witness if "team=0" in name else None for name in game.behavior_specs}
     play_matches(game, seats, matches=6, generator=torch.Generator().manual_seed(0), rng=np.random.default_rng(0))
-    pairs = [(memory, left) for seen, memories in witness.asked for memory, left in zip(memories, seen[:, 2], strict=True)]
+    pairs = [
+        (memory, left) for seen, memories in witness.asked for memory, left in zip(memories, seen[:, 2], strict=True)
+    ]
     fresh = [memory for memory, left in pairs if left == 1.0]
     later = [memory for memory, left in pairs if left < 1.0]
     assert len(fresh) >= 6
