@@ -1,5 +1,6 @@
 """A served world is the same game as in process, and can be trained from the command line."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from sparring.errors import GameError
 from sparring.steps import ActionBatch
 from sparring.worlds.registry import create_world
 
-SERVED = f"{sys.executable} -m sparring.cli.main serve"
+SERVED = f"{shlex.quote(sys.executable)} -m sparring.cli.main serve"
 SETTINGS = """
 default_settings:
   hyperparameters: {batch_size: 64, buffer_size: 256}
@@ -97,7 +98,7 @@ def test_a_game_that_does_not_start_costs_nothing_but_its_log(tmp_path: Path) ->
         "train",
         "settings.yaml",
         "--env",
-        f"{sys.executable} -c pass",
+        f"{shlex.quote(sys.executable)} -c pass",
     ]
     for _ in range(2):  # the second time nothing of the first stands in its way
         done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=100)

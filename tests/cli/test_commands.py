@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -121,3 +122,36 @@ def test_one_interrupt_saves_exports_and_ends_well(tmp_path: Path) -> None:
     run = tmp_path / "results" / "strikers_vs_goalie"
     assert (run / "Goalie.onnx").is_file()
     assert list((run / "checkpoints").glob("checkpoint-*.safetensors"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--resume", "--config", "other.yaml"), "takes no settings file"),
+        (("--resume", "--force"), "contradict each other"),
+        (("--from", "100"), "--from needs --resume"),
+        (("--env", "game"), "contradict each other"),
+    ],
+)
+def test_switches_that_contradict_each_other_are_refused(
+    tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    refused = _sparring("train", "strikers_vs_goalie", *options, folder=tmp_path)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_goes_on_from_a_step_and_under_its_own_world_only(
+    trained: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    folder, _ = trained
+    shutil.copytree(folder / "results" / "strikers_vs_goalie", tmp_path / "results" / "mine")
+    other = _sparring("train", "soccer_twos", "--resume", "--run-id", "mine", folder=tmp_path)
+    assert other.returncode == 2
+    assert "is not of the world 'soccer_twos'" in other.stderr
+    back = _sparring("train", "--resume", "--run-id", "mine", "--from", "0", *SMALL, "--matches", "0", folder=tmp_path)
+    assert back.returncode == 0, back.stderr
+    assert "at step 0" in back.stdout
+    assert list((tmp_path / "results" / "mine" / "checkpoints").glob("set-aside-1/checkpoint-*"))

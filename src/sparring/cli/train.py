@@ -89,6 +89,7 @@ def train(
     """
     from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - keeps `--help` free of torch
     from sparring.cli.settings_options import new_run_settings  # noqa: PLC0415
+    from sparring.environments.unity.launching import words_of  # noqa: PLC0415
 
     world, config = _world_and_file(world, config)
     _check_switches(
@@ -112,7 +113,7 @@ def train(
             "seed": seed,
             "num_areas": num_areas,
             "env_path": env_path,
-            "env_args": None if env_args is None else shlex.split(env_args),
+            "env_args": None if env_args is None else words_of(env_args),
             "num_envs": num_envs,
             "base_port": base_port,
             "timeout_wait": timeout_wait,

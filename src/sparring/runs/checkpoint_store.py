@@ -77,7 +77,7 @@ class CheckpointStore:
         path = self._path_of(step)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._set_aside_after(step)
+            self.set_aside_after(step)
             replace_file(path, content)
         except OSError as error:
             self._warn_unwritten(path, error, len(content))
@@ -150,7 +150,12 @@ class CheckpointStore:
         matches = ((path, _ROLLING.fullmatch(path.name)) for path in self._folder.iterdir())
         return {int(match[1]): path for path, match in matches if match and path.is_file()}
 
-    def _set_aside_after(self, step: int) -> None:
+    def set_aside_after(self, step: int) -> None:
+        """Moves what is later than a step, the best included, to a folder `set-aside-N`.
+
+        Raises:
+            OSError: the disk refuses.
+        """
         later = [path for other, path in self._rolling().items() if other > step]
         if self.best_path.is_file() and self._best_step() > step:
             later += [path for path in (self.best_path, self.best_path.with_suffix(".json")) if path.is_file()]

@@ -158,6 +158,7 @@ def _go_back_to(checkpoint: LoadedCheckpoint, folder: RunFolder, observer: Obser
     observer.on_message(f"resumed from {checkpoint.path} at step {checkpoint.step:,}")
     if max(folder.checkpoints().steps(), default=0) > checkpoint.step:
         copied = folder.copy_curves()
+        folder.checkpoints().set_aside_after(checkpoint.step)  # at once: the next save may be of the same step as one
         if copied is not None:
             observer.on_message(f"the curves go on from there; as they were until now they are in {copied}")
 

@@ -63,9 +63,11 @@ def decoded_agents(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[D
 
     def observation(sensor: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         shape = behavior.wire_shapes[sensor]
+        if len(rows) == 0:
+            return np.zeros((0, *behavior.spec.observation_specs[sensor].shape), np.float32)
         kind, begin, end, mapping, mapping_end = places[rows, sensor].T
         if (kind == _scan.FLOATS).all():
-            out = np.empty((len(rows), 4 * int(np.prod(shape))), np.uint8)
+            out = np.empty((len(rows), 4 * behavior.sizes[sensor]), np.uint8)
             _scan.gather(raw, np.ascontiguousarray(begin), out)
             return _laid_out(
                 out.view("<f4").astype(np.float32, copy=False).reshape(len(rows), *shape), behavior, sensor
@@ -143,12 +145,12 @@ def _observation(proto: Any, behavior: WireBehavior, sensor: int, *, name: str, 
     if proto.compression_type == 1:
         return _image(proto.compressed_data, behavior, sensor, proto.compressed_channel_mapping, name=name, agent=agent)
     values = np.asarray(proto.float_data.data, np.float32)
-    if proto.compression_type != 0 or values.size != np.prod(shape):
+    if proto.compression_type != 0 or values.size != behavior.sizes[sensor]:
         raise WireError(
             "an observation does not hold what its shape declares",
             where=where,
             found=f"{values.size} numbers, compression {proto.compression_type}",
-            expected=f"{int(np.prod(shape))} numbers",
+            expected=f"{behavior.sizes[sensor]} numbers",
         )
     laid_out: NDArray[np.float32] = _laid_out(values.reshape(1, *shape), behavior, sensor)[0]
     return laid_out

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.errors import SpecError, WireError
 from sparring.specs import ActionSpec, BehaviorSpec, DimensionProperty, ObservationSpec, ObservationType
@@ -28,23 +29,24 @@ class WireBehavior:
         spec: images channels first, whatever the wire has.
         wire_shapes: the shape of each sensor as sent.
         channels_last: for each sensor whether it is an image sent height-width-channels.
-        shapes, ranks: the wire shapes as int64 `[sensors, largest rank]` and `[sensors]`, for the compiled reader.
+        ranks, shapes: the wire shapes as int64 `[sensors]` and `[sensors, largest rank]`, for the compiled reader.
+        sizes: the numbers each sensor sends.
     """
 
     spec: BehaviorSpec
     wire_shapes: tuple[tuple[int, ...], ...]
     channels_last: tuple[bool, ...]
 
-    @property
-    def ranks(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The number of dimensions of each sensor."""
-        return np.array([len(shape) for shape in self.wire_shapes], np.int64)
+    ranks: NDArray[np.int64] = field(init=False, compare=False)
+    shapes: NDArray[np.int64] = field(init=False, compare=False)
+    sizes: tuple[int, ...] = field(init=False, compare=False)
 
-    @property
-    def shapes(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The wire shapes, padded with zeros."""
+    def __post_init__(self) -> None:
         most = max(len(shape) for shape in self.wire_shapes)
-        return np.array([shape + (0,) * (most - len(shape)) for shape in self.wire_shapes], np.int64)
+        padded = [shape + (0,) * (most - len(shape)) for shape in self.wire_shapes]
+        object.__setattr__(self, "ranks", np.array([len(shape) for shape in self.wire_shapes], np.int64))
+        object.__setattr__(self, "shapes", np.array(padded, np.int64))
+        object.__setattr__(self, "sizes", tuple(math.prod(shape) for shape in self.wire_shapes))
 
 
 def action_spec_of(parameters: Any) -> ActionSpec:  # noqa: ANN401 - a run-time message class

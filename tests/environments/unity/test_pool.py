@@ -1,5 +1,6 @@
 """Several games at once, with real child processes."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from sparring.environments.unity import GamePool, RestartLimits, UnityEnvironmen
 from sparring.errors import GameError
 from sparring.steps import ActionBatch
 
-FAKE = f"{sys.executable} -m tests.environments.unity.fake_game"
+FAKE = f"{shlex.quote(sys.executable)} -m tests.environments.unity.fake_game"
 NAME = "Walker?team=0"
 
 
@@ -35,7 +36,7 @@ def test_agents_of_different_games_never_share_an_id_or_an_arena() -> None:
 
 
 def test_a_game_that_was_killed_is_started_again_and_its_arena_is_lost(tmp_path: Path) -> None:
-    with pool(f"is-killed {tmp_path / 'mark'}", 1) as games:
+    with pool(f"is-killed {shlex.quote(str(tmp_path / 'mark'))}", 1) as games:
         games.reset()
         lost = []
         for _ in range(80):

@@ -1,6 +1,7 @@
 """Every way a game can get stuck or end, each with a real child process and its own message."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from sparring.environments.unity import UnityEnvironment
 from sparring.errors import GameError
 
-FAKE = f"{sys.executable} -m tests.environments.unity.fake_game"
+FAKE = f"{shlex.quote(sys.executable)} -m tests.environments.unity.fake_game"
 STUCK = {
     "never-connects": ("stage: connect", "has not connected"),
     "says-nothing": ("stage: speak", "says nothing"),
@@ -26,8 +27,13 @@ STUCK = {
 }
 
 
+MARK = "SPARRING_TEST_OF"
+"""Children inherit it, so that the games of this process are told from those of other tests."""
+
+
 @pytest.fixture(autouse=True)
-def no_child_is_left() -> Iterator[None]:
+def no_child_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(MARK, str(os.getpid()))
     yield
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and games():
@@ -37,9 +43,9 @@ def no_child_is_left() -> Iterator[None]:
 
 def games() -> list[str]:
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if "tests.environments.unity.fake_game" in words and process.status() != psutil.STATUS_ZOMBIE:
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        words, environ = process.info["cmdline"] or [], process.info["environ"] or {}
+        if "tests.environments.unity.fake_game" in words and environ.get(MARK) == str(os.getpid()):
             found.append(" ".join(words))
     return found
 
@@ -93,7 +99,7 @@ def test_the_editor_may_leave_and_come_back_five_times() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    editor = subprocess.Popen([*FAKE.split(), "comes-back", "--mlagents-port", str(port)])
+    editor = subprocess.Popen([*shlex.split(FAKE), "comes-back", "--mlagents-port", str(port)])
     try:
         with UnityEnvironment(base_port=port, timeout_wait=20) as game:
             for _ in range(290):

@@ -16,7 +16,7 @@ from typing import IO
 from sparring.environments.unity import guard
 from sparring.errors import GameError
 
-__all__ = ["GameProcess", "exit_in_words", "find_command", "find_executable", "game_arguments"]
+__all__ = ["GameProcess", "exit_in_words", "find_command", "find_executable", "game_arguments", "words_of"]
 
 _ENDINGS = (".app", ".exe", ".x86_64", ".x86")
 _TAIL_BYTES = 4096
@@ -30,10 +30,15 @@ def find_command(text: str) -> list[str]:
         GameError: as `find_executable`.
     """
     if not Path(text).expanduser().exists():
-        words = shlex.split(text, posix=os.name != "nt")
+        words = words_of(text)
         if len(words) > 1:
             return [str(find_executable(words[0])), *words[1:]]
     return [str(find_executable(text))]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a command as a shell would split it; a backslash of Windows stays one."""
+    return shlex.split(text.replace("\\", "\\\\") if os.name == "nt" else text)
 
 
 def find_executable(path: str) -> Path:

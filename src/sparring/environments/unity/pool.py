@@ -147,11 +147,12 @@ class GamePool(Environment):
     def close(self) -> None:
         """Ends all games, side by side; twice is allowed."""
         games = [game for game in self._games if game is not None]
-        self._games = [None] * len(self._games)
-        if games:
-            closing = [self._threads.submit(game.close) for game in games]
-            wait(closing)
+        wait([self._threads.submit(game.close) for game in games] if games else [])
         self._threads.shutdown()
+        for game in self._games:  # one that was being started again meanwhile
+            if game is not None:
+                game.close()
+        self._games = [None] * len(self._games)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -186,10 +187,9 @@ class GamePool(Environment):
         old, self._games[worker] = self._games[worker], None
         if old is not None:
             old.close()
-        game = self._make_game(worker)
+        game = self._games[worker] = self._make_game(worker)  # known at once, so that it is closed whatever comes
         game.set_parameters(self._parameters)
         game.reset()
-        self._games[worker] = game
         self._lost.add(worker)
 
     def _gather(self) -> None:
