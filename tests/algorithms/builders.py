@@ -18,7 +18,7 @@ from sparring.settings import BehaviorSettings
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.training.acting import Asking, act_for_all
 
-__all__ = ["ACTIONS", "act", "behavior", "bits", "experience_of", "make_learner", "plan"]
+__all__ = ["ACTIONS", "act", "behavior", "bits", "experience_of", "judged", "make_learner", "plan"]
 
 ACTIONS = {
     "continuous": ActionSpec.create_continuous(2),
@@ -106,6 +106,13 @@ def experience_of(
             output = act(learner, rollout, pending, inputs, mask, generator, memory=memory)
             memory = memory if output.memory is None else output.memory
     return rollout
+
+
+def judged(learner: Any, rollout: Rollout) -> tuple[Any, np.ndarray]:
+    """What a learner learns from in a rollout, and the values of its rows."""
+    rewards = learner._rewards(rollout, learner._transitions(rollout))
+    experience, values = learner._experience(rollout, rewards)
+    return experience, values
 
 
 def act(
