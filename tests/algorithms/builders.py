@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.algorithms import PPOLearner
+from sparring.algorithms import Learner, PPOLearner
 from sparring.networks import ObservationLayout
 from sparring.networks.policy import PolicyOutput
 from sparring.rollouts import Rollout, RowStatus
@@ -18,7 +18,7 @@ from sparring.settings import BehaviorSettings
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.training.acting import Asking, act_for_all
 
-__all__ = ["ACTIONS", "act", "behavior", "bits", "experience_of", "make_learner", "plan"]
+__all__ = ["ACTIONS", "act", "behavior", "bits", "experience_of", "judged", "make_learner", "plan"]
 
 ACTIONS = {
     "continuous": ActionSpec.create_continuous(2),
@@ -108,8 +108,15 @@ def experience_of(
     return rollout
 
 
+def judged(learner: Any, rollout: Rollout) -> tuple[Any, np.ndarray]:
+    """What a learner learns from in a rollout, and the values of its rows."""
+    rewards = learner._rewards(rollout, learner._transitions(rollout))
+    experience, values = learner._experience(rollout, rewards)
+    return experience, values
+
+
 def act(
-    learner: PPOLearner,
+    learner: Learner,
     rollout: Rollout,
     rows: np.ndarray,
     inputs: list[np.ndarray],

@@ -39,7 +39,7 @@ class Experience:
     advantage: Tensor
     old_value: Tensor
     returns: Tensor
-    old_baseline: Tensor | None = None
+    old_baseline: Tensor | None
 
     @classmethod
     def of(
@@ -100,6 +100,7 @@ class Experience:
         return Minibatch(
             inputs=[part(column, seen) for column in self.inputs],
             length=length,
+            seen=seen,
             places=places,
             rows=rows,
             memory=part(self.memory, first),
@@ -122,6 +123,7 @@ class Minibatch:
     Attributes:
         inputs: of the networks, `[sequences * length, …]`.
         length: of the sequences; 1 where every row stands alone.
+        seen: int64, the rows of the experience behind `inputs`; any where there is padding.
         places: int64, which of the steps of `inputs` are real; None if all are.
         rows: int64, the rows of the experience.
         memory, critic_memory: `[sequences, …]` before the first step.
@@ -129,6 +131,7 @@ class Minibatch:
 
     inputs: list[Tensor]
     length: int
+    seen: Tensor
     places: Tensor | None
     rows: Tensor
     memory: Tensor | None

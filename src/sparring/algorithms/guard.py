@@ -75,6 +75,7 @@ class WeightGuard:
     def _everything(self) -> Iterator[Tensor]:
         for module in self._modules:
             yield from module.parameters()
+            yield from module.buffers()
         for optimizer in self._optimizers:
             for moments in optimizer.state.values():
                 yield from moments.values()

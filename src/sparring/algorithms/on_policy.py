@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.algorithms.clipped_losses import policy_loss
+from sparring.algorithms.cloning import Cloning
 from sparring.algorithms.experience import Experience, Minibatch, features_of
 from sparring.algorithms.guard import WeightGuard
 from sparring.algorithms.learner import Learner, UpdateReport
 from sparring.algorithms.schedules import scheduled
+from sparring.algorithms.signals import SignalSet, Transitions
 from sparring.algorithms.torch_state import (
     load_module_state,
     load_optimizer_state,
@@ -25,10 +27,10 @@ from sparring.algorithms.torch_state import (
     optimizer_state,
 )
 from sparring.errors import CheckpointError, NonFiniteError
-from sparring.networks import ActionDistribution, ActionParameters, Actor, Normalizer
+from sparring.networks import ActionDistribution, ActionParameters, Actor, Normalizer, scaled_for_environment
 from sparring.networks.policy import Policy
 from sparring.networks.threads import second_thread
-from sparring.rollouts import Rollout, cut_sequences
+from sparring.rollouts import PADDING, Rollout, cut_sequences
 from sparring.settings import BehaviorSettings, ScheduleKind
 from sparring.specs import BehaviorSpec
 
@@ -61,16 +63,34 @@ class OnPolicyLearner(Learner):
         self._hyper = settings.hyperparameters
         self._memory_plan = settings.network_settings.memory
         self._device = device
-        self._signals = ("extrinsic",)
-        weights, shuffle = np.random.SeedSequence(seed).spawn(2)
+        weights, shuffle, signals, cloning = np.random.SeedSequence(seed).spawn(4)
+        self._signals = SignalSet(name, spec, settings, device=device, seed=signals)
         generator = torch.Generator().manual_seed(int(weights.generate_state(1, np.uint64)[0] >> np.uint64(1)))
         self._shuffle = np.random.Generator(np.random.PCG64(shuffle))
         self._optimizers: list[torch.optim.Adam] = []
         self._actor = self._build(generator, Normalizer.of(spec, settings.network_settings))
         self.policy = Policy(spec, self._actor, device=device)
-        self._guard = WeightGuard(name, self._modules(), self._optimizers)
+        self._cloning = self._make_cloning(cloning)
+        optimizers = [*self._optimizers, *self._signals.optimizers()]
+        optimizers += [self._cloning.optimizer] if self._cloning is not None else []
+        self._guard = WeightGuard(name, [*self._modules(), *self._signals.modules()], optimizers)
         is_split = parallel and len(self._optimizers) > 1
         self._second_thread = second_thread(f"{name} critic") if is_split else None
+
+    def _make_cloning(self, seed: np.random.SeedSequence) -> Cloning | None:
+        plan = self._settings.behavioral_cloning
+        if plan is None:
+            return None
+        return Cloning(
+            self.name,
+            self._actor,
+            plan,
+            learning_rate=self._hyper.learning_rate,
+            batch_size=self._hyper.batch_size,
+            sequence_length=1 if self._memory_plan is None else self._memory_plan.sequence_length,
+            device=self._device,
+            seed=seed,
+        )
 
     # -- what an algorithm adds ------------------------------------------------------------------------------------
 
@@ -83,8 +103,13 @@ class OnPolicyLearner(Learner):
         """The networks, in the order in which they are stored."""
 
     @abstractmethod
-    def _experience(self, rollout: Rollout) -> tuple[Experience, NDArray[np.float32]]:
-        """What is learned from, and the values `[rows, signals]` of its rows."""
+    def _experience(self, rollout: Rollout, rewards: NDArray[np.float32]) -> tuple[Experience, NDArray[np.float32]]:
+        """What is learned from, and the values `[rows, signals]` of its rows.
+
+        Args:
+            rollout: the experience.
+            rewards: `[rows, signals]`.
+        """
 
     @abstractmethod
     def _learn(
@@ -111,6 +136,7 @@ class OnPolicyLearner(Learner):
             capacity=self._hyper.buffer_size + 1024,
             memory_size=self.policy.memory_size,
             critic_memory_size=self._critic_memory_size,
+            keeps_ends=self._signals.keeps_ends,
         )
 
     @property
@@ -135,11 +161,17 @@ class OnPolicyLearner(Learner):
         for optimizer in self._optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = report["Policy/Learning Rate"]
-        experience, values = self._experience(rollout)
+        transitions = self._transitions(rollout)
+        rewards = self._rewards(rollout, transitions)
+        experience, values = self._experience(rollout, rewards)
         batches = self._minibatches(self._parts(rollout, len(experience)))
         before = self._guard.remember()
         try:
             report |= self._learn(experience, batches, epsilon=report["Policy/Epsilon"], beta=report["Policy/Beta"])
+            if self._signals.learns:
+                report |= self._teach_signals(transitions, batches)
+            if self._cloning is not None:
+                report |= self._cloning.update(step=step)
             self._guard.check_weights()
             self._check_outputs(experience.batch(torch.arange(min(_ROWS_CHECKED, len(experience))).to(self._device)))
             if self._actor.normalizer is not None:
@@ -147,9 +179,52 @@ class OnPolicyLearner(Learner):
         except NonFiniteError:
             self._guard.put_back(before)
             raise
-        for signal, value in zip(self._signals, values.mean(axis=0).tolist(), strict=True):
-            report[f"Policy/{signal.capitalize()} Value Estimate"] = value
+        ends = max(1, int(np.count_nonzero(rollout.terminated[: rollout.size])))
+        for index, signal in enumerate(self._signals.names):
+            report[f"Policy/{signal.capitalize()} Value Estimate"] = float(values[:, index].mean())
+            if signal != "extrinsic":  # the game's reward is told by episode where episodes are known
+                report[f"Policy/{signal.capitalize()} Reward"] = float(rewards[:, index].sum()) / ends
         return report
+
+    def _transitions(self, rollout: Rollout) -> Transitions:
+        """The complete rows as signals see them."""
+        rows = rollout.complete_rows()
+        following = rollout.next_row[rows]
+
+        def tensor(column: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(column).to(self._device)
+
+        continuous = scaled_for_environment(tensor(rollout.continuous[rows]), self._actor.squash)
+        return Transitions(
+            inputs=[tensor(column[rows]) for column in rollout.inputs] if self._signals.needs_observations else [],
+            next_inputs=[tensor(column[following]) for column in rollout.inputs] if self._signals.needs_next else None,
+            continuous=continuous,
+            discrete=tensor(rollout.discrete[rows]),
+            terminated=tensor(rollout.terminated[rows]),
+            reward=tensor(self._game_reward(rollout)[rows]),
+        )
+
+    def _game_reward(self, rollout: Rollout) -> NDArray[np.float32]:
+        """What the game paid, `[rows]`."""
+        return rollout.reward[: rollout.size]
+
+    def _rewards(self, rollout: Rollout, transitions: Transitions) -> NDArray[np.float32]:
+        """Rewards `[rows, signals]` of all rows, 0 where a row is not complete."""
+        rewards = np.zeros((rollout.size, len(self._signals.names)), np.float32)
+        rewards[rollout.complete_rows()] = self._signals.rewards(transitions).cpu().numpy()
+        return rewards
+
+    def _teach_signals(self, transitions: Transitions, batches: Sequence[Tensor]) -> dict[str, float]:
+        """Every signal learns from every minibatch of the policy, single rows and whole sequences alike."""
+        reports = []
+        for rows in batches:
+            flat = rows.flatten()
+            reports.append(self._signals.update(transitions.rows(flat[flat != PADDING])))
+        means = {tag: float(np.mean([report[tag] for report in reports])) for tag in reports[0]}
+        for tag, value in means.items():
+            if not math.isfinite(value):
+                raise self._guard.refusal(tag, value)
+        return means
 
     def _scheduled(self, kind: ScheduleKind, name: str, end: float, step: int) -> float:
         start = float(getattr(self._hyper, name))
@@ -225,7 +300,10 @@ class OnPolicyLearner(Learner):
 
     def state(self) -> dict[str, Any]:
         """As `Learner.state`."""
+        cloning = {} if self._cloning is None else {"cloning": self._cloning.state()}
         return {
+            **cloning,
+            "signals": self._signals.state(),
             "networks": {str(index): module_state(module) for index, module in enumerate(self._modules())},
             "optimizers": {str(index): optimizer_state(adam) for index, adam in enumerate(self._optimizers)},
             "shuffle": self._shuffle.bit_generator.state,
@@ -238,6 +316,9 @@ class OnPolicyLearner(Learner):
         for index, optimizer in enumerate(self._optimizers):
             load_optimizer_state(optimizer, state["optimizers"].get(str(index), {}))
         self._shuffle.bit_generator.state = state["shuffle"]
+        self._signals.restore(state["signals"])
+        if self._cloning is not None:
+            self._cloning.restore(state["cloning"])
 
     def take_over(self, networks: Mapping[str, Any]) -> list[str]:
         """As `Learner.take_over`."""

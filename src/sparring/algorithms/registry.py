@@ -16,7 +16,12 @@ ALGORITHM_GROUP = "sparring.algorithms"
 
 # Declared in pyproject.toml as well; named here so that they are also found where the package's metadata is missing
 # (a source tree on the path, a frozen program).
-_BUILT_IN = MappingProxyType({"ppo": "sparring.algorithms.ppo:PPOLearner"})
+_BUILT_IN = MappingProxyType(
+    {
+        "ppo": "sparring.algorithms.ppo:PPOLearner",
+        "poca": "sparring.algorithms.poca:POCALearner",
+    }
+)
 
 
 def available_algorithms() -> list[str]:

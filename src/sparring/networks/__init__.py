@@ -9,8 +9,10 @@ from ._body import Body
 from ._critic import Critic, SharedActorCritic
 from ._distributions import ActionDistribution, scaled_for_environment
 from ._entities import entity_gaps
+from ._group_critic import GroupCritic
 from ._hash import weights_hash
 from ._heads import ActionParameters
+from ._layers import Dense, kaiming_normal
 from ._layout import ObservationLayout
 from ._normalizer import Normalizer
 
@@ -20,10 +22,13 @@ __all__ = [
     "Actor",
     "Body",
     "Critic",
+    "Dense",
+    "GroupCritic",
     "Normalizer",
     "ObservationLayout",
     "SharedActorCritic",
     "entity_gaps",
+    "kaiming_normal",
     "scaled_for_environment",
     "weights_hash",
 ]

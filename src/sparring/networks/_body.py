@@ -29,6 +29,8 @@ class Body(nn.Module):
     Encodings are joined in this order: vector block, images, entities. Layers call each other's `forward` without
     torch's hooks in between: a step of acting is shorter than the hooks of a few modules are worth.
 
+    With `only_encodes` there are no joint layers, goals or memory: the joined encodings come out.
+
     Attributes:
         layout: how sensors become inputs.
         normalizer: that of the vector block, possibly shared with another body; None when it is taken as it is.
@@ -48,6 +50,7 @@ class Body(nn.Module):
         *,
         generator: torch.Generator,
         normalizer: Normalizer | None = None,
+        only_encodes: bool = False,
     ) -> None:
         super().__init__()
         self.layout = layout = ObservationLayout(spec)
@@ -56,11 +59,12 @@ class Body(nn.Module):
             raise AssertionError(f"normalizer of {self.normalizer.size} columns for {layout.vector_size}")
         hidden = settings.hidden_units
         self._build_encoders(settings, generator)
-        goal_columns = self._goal_columns(hidden) if settings.goal_conditioning_type == "hyper" else []
+        is_hyper = settings.goal_conditioning_type == "hyper" and not only_encodes
+        goal_columns = self._goal_columns(hidden) if is_hyper else []
         is_conditioned = bool(goal_columns)
         width = self.encoding_size
         layers: list[Dense] = []
-        for _ in range(settings.num_layers - is_conditioned):
+        for _ in range(0 if only_encodes else settings.num_layers - is_conditioned):
             layers.append(Dense(kaiming_normal(hidden, width, generator=generator)))
             width = hidden
         self.layers = nn.ModuleList(layers)
@@ -70,10 +74,12 @@ class Body(nn.Module):
             columns = torch.tensor(goal_columns, dtype=torch.int64, device="cpu")
             self.register_buffer("goal_columns", columns, persistent=False)
         self.memory: Memory | None = None
-        if settings.memory is not None:
+        if settings.memory is not None and not only_encodes:
             self.memory = Memory(hidden, settings.memory.memory_size, generator=generator)
         self.memory_size = 0 if self.memory is None else self.memory.memory_size
-        self.features = hidden if self.memory is None else self.memory.hidden_size
+        # Without joint layers the encodings come out as they are.
+        plain = self.encoding_size if only_encodes else hidden
+        self.features = plain if self.memory is None else self.memory.hidden_size
 
     def forward(
         self, inputs: Sequence[Tensor], memory: Tensor | None = None, sequence_length: int = 1

@@ -65,21 +65,23 @@ class EntityEncoder(nn.Module):
         self.value = Dense(_embedding(size, size, size=size, generator=generator))
         self.output = Dense(_embedding(size, size, size=size, generator=generator))
 
-    def forward(self, lists: Sequence[Tensor], seen: Tensor | None) -> Tensor:
+    def forward(self, lists: Sequence[Tensor], seen: Tensor | None, present: Sequence[Tensor] | None = None) -> Tensor:
         """One row an agent.
 
         Args:
             lists: `[B, most, entity size]` each.
             seen: `[B, self size]`, the encodings of all other observations; None without any.
+            present: `[B, most]` each, 1 for an entity that is there, else 0; None to tell it by its numbers.
 
         Returns:
             `[B, size]`.
         """
         own = None if self.self_embedding is None or seen is None else F.silu(self.self_embedding.forward(seen))
         embedded = [self._embed(layer, entities, own) for layer, entities in zip(self.embeddings, lists, strict=True)]
-        present = [(entities.square().sum(2) >= ABSENT_BELOW).to(entities.dtype) for entities in lists]
+        if present is None:
+            present = [(entities.square().sum(2) >= ABSENT_BELOW).to(entities.dtype) for entities in lists]
         entities = embedded[0] if len(embedded) == 1 else torch.cat(embedded, dim=1)
-        is_present = present[0] if len(present) == 1 else torch.cat(present, dim=1)
+        is_present = present[0] if len(present) == 1 else torch.cat(list(present), dim=1)
         return self._attend(entities, is_present)
 
     def _embed(self, layer: nn.Module, entities: Tensor, own: Tensor | None) -> Tensor:

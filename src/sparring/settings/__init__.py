@@ -1,10 +1,14 @@
 """What a user may set, as frozen and checked sections; one model a section of the settings file."""
 
 from sparring.settings.behavior import (
+    BehavioralCloningSettings,
     BehaviorSettings,
+    CuriositySettings,
     ExtrinsicSettings,
+    GAILSettings,
     PPOHyperparameters,
     RewardSignals,
+    RNDSettings,
     ScheduleKind,
 )
 from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
@@ -22,17 +26,21 @@ from sparring.settings.self_play import OutcomeRule, SelfPlaySettings
 
 __all__ = [
     "BehaviorSettings",
+    "BehavioralCloningSettings",
     "CheckpointSettings",
+    "CuriositySettings",
     "EngineSettings",
     "EnvironmentSettings",
     "EvaluationSettings",
     "ExportSettings",
     "ExtrinsicSettings",
+    "GAILSettings",
     "MemorySettings",
     "NetworkSettings",
     "NonFiniteRule",
     "OutcomeRule",
     "PPOHyperparameters",
+    "RNDSettings",
     "RewardSignals",
     "RunSettings",
     "ScheduleKind",

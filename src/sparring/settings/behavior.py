@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
 
@@ -71,24 +71,76 @@ class ExtrinsicSettings(Section):
     """Read for the sake of files that have it; the game's own reward needs no network."""
 
 
+class CuriositySettings(Section):
+    """Reward for what could not be foreseen (Pathak et al. 2017)."""
+
+    strength: float = Field(default=1.0, ge=0.0)
+    """What the reward is multiplied with."""
+    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
+    """Discount a step."""
+    network_settings: NetworkSettings = NetworkSettings()
+    """The signal's own network; memory is left out."""
+    learning_rate: PositiveFloat = 3e-4
+    """Step size of Adam."""
+
+
+class RNDSettings(Section):
+    """Reward for what was seldom seen (Burda et al. 2018)."""
+
+    strength: float = Field(default=1.0, ge=0.0)
+    """What the reward is multiplied with."""
+    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
+    """Discount a step."""
+    network_settings: NetworkSettings = NetworkSettings()
+    """The signal's own network; memory is left out."""
+    learning_rate: PositiveFloat = 1e-4
+    """Step size of Adam."""
+
+
+class GAILSettings(Section):
+    """Reward for what looks like demonstrations (Ho and Ermon 2016)."""
+
+    strength: float = Field(default=1.0, ge=0.0)
+    """What the reward is multiplied with."""
+    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
+    """Discount a step."""
+    network_settings: NetworkSettings = NetworkSettings()
+    """The signal's own network; memory is left out."""
+    learning_rate: PositiveFloat = 3e-4
+    """Step size of Adam."""
+    demo_path: str
+    """A demonstration, or a folder of them."""
+    use_actions: bool = False
+    """Whether the discriminator sees actions and ends too."""
+    use_vail: bool = False
+    """Whether only a noisy code reaches the discriminator (Peng et al. 2019)."""
+
+
+class BehavioralCloningSettings(Section):
+    """Learning to do as demonstrations do, before and beside the reward."""
+
+    demo_path: str
+    """A demonstration, or a folder of them."""
+    steps: int = Field(default=0, ge=0)
+    """Learner steps after which it ends, falling linearly; 0 goes on for ever."""
+    strength: float = Field(default=1.0, ge=0.0)
+    """Learning rate as a part of the algorithm's."""
+    samples_per_update: int = Field(default=0, ge=0)
+    """Most demonstrated decisions in a pass; 0 takes all."""
+    num_epoch: PositiveInt | None = None
+    """Passes over the demonstrations in an update; 3 unless given."""
+    batch_size: PositiveInt | None = None
+    """Decisions in a minibatch; the algorithm's unless given."""
+
+
 class RewardSignals(Section):
     """Where reward comes from."""
 
     extrinsic: ExtrinsicSettings = ExtrinsicSettings()
     """The game's own reward, with the group's reward added to the member's."""
-    curiosity: dict[str, Any] | None = None
-    """Not built in yet."""
-    gail: dict[str, Any] | None = None
-    """Not built in yet."""
-    rnd: dict[str, Any] | None = None
-    """Not built in yet."""
-
-    @model_validator(mode="after")
-    def _is_built(self) -> RewardSignals:
-        asked = [name for name in ("curiosity", "gail", "rnd") if getattr(self, name) is not None]
-        if asked:
-            raise ValueError(f"{' and '.join(asked)} not built in yet; the reward signal there is: extrinsic")
-        return self
+    curiosity: CuriositySettings | None = None
+    gail: GAILSettings | None = None
+    rnd: RNDSettings | None = None
 
 
 class BehaviorSettings(Section):
@@ -117,8 +169,7 @@ class BehaviorSettings(Section):
     """Only null: weights of another run are taken over with checkpoint_settings.initialize_from."""
     threaded: bool = False
     """Read for the sake of files that have it; without effect."""
-    behavioral_cloning: dict[str, Any] | None = None
-    """Not built in yet."""
+    behavioral_cloning: BehavioralCloningSettings | None = None
 
     @property
     def checkpoint_every(self) -> int:
@@ -130,11 +181,11 @@ class BehaviorSettings(Section):
     @field_validator("trainer_type")
     @classmethod
     def _is_built(cls, kind: str) -> str:
-        if kind != "ppo":
+        if kind not in ("ppo", "poca"):
             raise ValueError(f"{kind} is not built in yet; with trainer_type: ppo the rest of this section works")
         return kind
 
-    @field_validator("init_path", "behavioral_cloning")
+    @field_validator("init_path")
     @classmethod
     def _is_unset(cls, value: object, info: ValidationInfo) -> object:
         if value is None:

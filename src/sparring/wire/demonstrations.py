@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from sparring.wire.game_messages import encoded_agents
 from sparring.wire.messages import message_class
 
 __all__ = ["Demonstration", "DemonstrationWriter", "read_demonstration"]
+
+_log = logging.getLogger(__name__)
 
 _HEADER = 33
 """Where the brain parameters begin: a length byte and 32 bytes for the metadata."""
@@ -63,8 +66,13 @@ class Demonstration:
         return np.flatnonzero(~self.done[:-1])
 
 
-def read_demonstration(path: Path | str) -> Demonstration:
+def read_demonstration(path: Path | str, *, keeps_whole_episodes: bool = False) -> Demonstration:
     """A file from disk.
+
+    Args:
+        path: the file.
+        keeps_whole_episodes: of a file that ends in the middle, the episodes that are whole are read, and a warning
+            says so; without, it is refused.
 
     Raises:
         WireError: it is missing, damaged, of another version, or holds no experience; says where in the file.
@@ -85,12 +93,26 @@ def read_demonstration(path: Path | str) -> Demonstration:
     brain = parsed("BrainParametersProto", brain_bytes, where=f"{path}, byte {_HEADER}")
     pairs: list[Any] = []
     while at < len(data) and (meta.number_steps == 0 or len(pairs) < meta.number_steps):
-        pair_bytes, after = _framed(data, at, path)
+        try:
+            pair_bytes, after = _framed(data, at, path)
+        except WireError as error:
+            pairs = _whole_episodes(pairs) if keeps_whole_episodes else []
+            if not pairs:
+                raise
+            episodes = sum(pair.agent_info.done for pair in pairs)
+            _log.warning("%s: %s; its %d whole episode(s) are read", path, error.findings[0].what, episodes)
+            break
         pairs.append(parsed("AgentInfoActionPairProto", pair_bytes, where=f"{path}, byte {at}"))
         at = after
     if not pairs:
         raise WireError("the demonstration holds no experience", where=str(path))
     return _columns(meta, brain, pairs, path)
+
+
+def _whole_episodes(pairs: list[Any]) -> list[Any]:
+    """Everything up to the last end of an episode."""
+    ends = [index for index, pair in enumerate(pairs) if pair.agent_info.done]
+    return pairs[: ends[-1] + 1] if ends else []
 
 
 def _columns(meta: Any, brain: Any, pairs: list[Any], path: Path | str) -> Demonstration:  # noqa: ANN401 - messages

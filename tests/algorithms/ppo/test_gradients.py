@@ -12,7 +12,7 @@ import torch
 
 from sparring.networks import ActionDistribution
 from sparring.specs import ActionSpec
-from tests.algorithms.builders import ACTIONS, behavior, experience_of, make_learner, plan
+from tests.algorithms.builders import ACTIONS, behavior, experience_of, judged, make_learner, plan
 
 EPSILON, BETA = 0.15, 0.03
 
@@ -29,7 +29,7 @@ class Losses:
         settings = plan(shared_critic=shared, network={"hidden_units": 4, "memory": memory})
         self.learner: Any = make_learner(spec, settings)
         rollout = experience_of(self.learner, spec, steps=8, masked=bool(actions.discrete_size))
-        experience, _ = self.learner._experience(rollout)
+        experience, _ = judged(self.learner, rollout)
         self.experience = dataclasses.replace(
             experience,
             inputs=[column.double() for column in experience.inputs],
@@ -155,7 +155,7 @@ def test_the_ratio_is_that_of_the_joint_action_not_of_its_components() -> None:
     # the gain is clipped there; taken by component neither would be.
     learner: Any = make_learner(behavior(ACTIONS["continuous"]))
     rollout = experience_of(learner, behavior(ACTIONS["continuous"]), steps=2)
-    experience, _ = learner._experience(rollout)
+    experience, _ = judged(learner, rollout)
     one = experience.batch(torch.tensor([0]))
     parameters, _ = learner._actor(one.inputs)
     one = dataclasses.replace(one, advantage=torch.ones(1), log_prob=one.log_prob - 2 * math.log(1.3))

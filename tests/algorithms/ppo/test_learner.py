@@ -17,7 +17,7 @@ from sparring.errors import CheckpointError
 from sparring.rollouts import Rollout, RowStatus
 from sparring.runs import read_checkpoint, write_checkpoint
 from sparring.specs import BehaviorSpec, ObservationSpec
-from tests.algorithms.builders import ACTIONS, act, behavior, bits, experience_of, make_learner, plan
+from tests.algorithms.builders import ACTIONS, act, behavior, bits, experience_of, judged, make_learner, plan
 
 HYBRID = behavior()
 
@@ -37,7 +37,7 @@ def moved(first: dict[str, Any], second: dict[str, Any]) -> float:
 def test_advantages_are_standardized_over_the_rows_that_are_learned_from() -> None:
     learner = make_learner(HYBRID)
     rollout = experience_of(learner, HYBRID)
-    experience, values = learner._experience(rollout)
+    experience, values = judged(learner, rollout)
     rows = rollout.complete_rows()
     assert 0 < len(rows) < rollout.size
     raw = experience.returns[:, 0].numpy() - values[:, 0]
@@ -52,7 +52,7 @@ def test_only_complete_rows_are_learned_from() -> None:
     rollout.drop(rollout.trajectory[:1])
     rollout.abandon(np.array([rollout.size - 1]))
     rows = rollout.complete_rows()
-    experience, _ = learner._experience(rollout)
+    experience, _ = judged(learner, rollout)
     assert {RowStatus(int(status)) for status in rollout.status[: rollout.size]} == set(RowStatus)
     for found, column in (
         (experience.inputs[0], rollout.inputs[0]),
@@ -69,8 +69,8 @@ def test_the_reward_is_multiplied_with_the_strength_of_its_signal() -> None:
     rollout = experience_of(single, HYBRID)
     tripled = experience_of(single, HYBRID)
     tripled.reward *= np.float32(3)
-    once, _ = single._experience(tripled)
-    strengthened, _ = triple._experience(rollout)
+    once, _ = judged(single, tripled)
+    strengthened, _ = judged(triple, rollout)
     np.testing.assert_array_equal(once.returns, strengthened.returns)
 
 
@@ -78,7 +78,7 @@ def test_equal_advantages_are_zero_and_not_divided_by_zero() -> None:
     learner = make_learner(HYBRID, plan(lambd=0.0, behavior={"reward_signals": {"extrinsic": {"gamma": 0.0}}}))
     rollout = experience_of(learner, HYBRID)
     rollout.reward[: rollout.size] = learner._values([rollout.inputs[0][: rollout.size]])[:, 0]
-    experience, _ = learner._experience(rollout)
+    experience, _ = judged(learner, rollout)
     np.testing.assert_array_equal(experience.advantage, 0.0)
 
 

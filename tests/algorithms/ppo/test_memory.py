@@ -14,7 +14,7 @@ from sparring.algorithms.clipped_losses import policy_loss, value_loss
 from sparring.networks import ActionDistribution
 from sparring.rollouts import PADDING, RowStatus, steps_in_order
 from sparring.runs import read_checkpoint, write_checkpoint
-from tests.algorithms.builders import ACTIONS, behavior, bits, experience_of, make_learner, plan
+from tests.algorithms.builders import ACTIONS, behavior, bits, experience_of, judged, make_learner, plan
 
 HYBRID = behavior()
 MEMORY = {"normalize": True, "memory": {"sequence_length": 4, "memory_size": 6}}
@@ -79,7 +79,7 @@ def test_the_memory_of_a_critic_follows_a_pending_decision_into_the_next_rollout
 def test_losses_over_padded_sequences_are_those_of_the_real_steps_taken_one_by_one(shared: bool) -> None:
     learner: Any = make_learner(HYBRID, plan(shared_critic=shared, network=MEMORY))
     rollout = experience_of(learner, HYBRID, steps=30)
-    experience, _ = learner._experience(rollout)
+    experience, _ = judged(learner, rollout)
     table = learner._parts(rollout, len(experience))
     assert (table == PADDING).any()
     seen: list[float] = []

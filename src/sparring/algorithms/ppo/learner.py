@@ -37,14 +37,14 @@ class PPOLearner(OnPolicyLearner):
         self._critic: Critic | None = None
         if self._hyper.shared_critic:
             self._shared = SharedActorCritic(
-                spec, network, signals=self._signals, generator=generator, normalizer=normalizer
+                spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer
             ).to(self._device)
             self._optimizers = [self._adam(self._shared)]
             return self._shared.actor
         actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
-        self._critic = Critic(spec, network, signals=self._signals, generator=generator, normalizer=normalizer).to(
-            self._device
-        )
+        names = self._signals.names
+        critic = Critic(spec, network, signals=names, generator=generator, normalizer=normalizer)
+        self._critic = critic.to(self._device)
         self._optimizers = [self._adam(actor), self._adam(self._critic)]
         return actor
 
@@ -65,28 +65,34 @@ class PPOLearner(OnPolicyLearner):
 
     # -- what a rollout is worth -------------------------------------------------------------------------------------
 
-    def _experience(self, rollout: Rollout) -> tuple[Experience, NDArray[np.float32]]:
+    def _experience(self, rollout: Rollout, rewards: NDArray[np.float32]) -> tuple[Experience, NDArray[np.float32]]:
         """Values, advantages and returns of a rollout; advantages are standardized over it."""
         size = rollout.size
-        extrinsic = self._settings.reward_signals.extrinsic
         values = self._values_of(rollout)
-        advantage = gae(
-            rollout.reward[:size] * np.float32(extrinsic.strength),
-            values[:, 0],
-            rollout.next_row[:size],
-            rollout.terminated[:size],
-            rollout.cut[:size],
-            rollout.status[:size],
-            gamma=extrinsic.gamma,
-            lam=self._hyper.lambd,
+        never = np.zeros(size, np.bool_)
+        advantages = np.stack(
+            [
+                gae(
+                    rewards[:, index],
+                    values[:, index],
+                    rollout.next_row[:size],
+                    never if self._signals.ignores_ends[index] else rollout.terminated[:size],
+                    rollout.cut[:size],
+                    rollout.status[:size],
+                    gamma=gamma,
+                    lam=self._hyper.lambd,
+                )
+                for index, gamma in enumerate(self._signals.gammas)
+            ],
+            axis=1,
         )
         rows = rollout.complete_rows()
         experience = Experience.of(
             rollout,
             rows,
-            advantage=standardized(advantage[rows]),
+            advantage=standardized(advantages[rows].mean(axis=1)),
             old_value=values[rows],
-            returns=(advantage + values[:, 0])[rows][:, None],
+            returns=(advantages + values)[rows],
             device=self._device,
         )
         return experience, values[rows]
@@ -104,7 +110,7 @@ class PPOLearner(OnPolicyLearner):
     ) -> NDArray[np.float32]:
         """Values `[rows, signals]` of rows that stand alone, in large batches, split over the learner's threads."""
         size = len(inputs[0])
-        values = np.empty((size, len(self._signals)), np.float32)
+        values = np.empty((size, len(self._signals.names)), np.float32)
 
         @torch.inference_mode()
         def fill(starts: Sequence[int]) -> None:
@@ -130,7 +136,7 @@ class PPOLearner(OnPolicyLearner):
         trajectory began; every other one is given the memory after the row before it.
         """
         size = rollout.size
-        values = np.zeros((size, len(self._signals)), np.float32)
+        values = np.zeros((size, len(self._signals.names)), np.float32)
         for rows in steps_in_order(rollout.next_row[:size], rollout.status[:size]):
             batch = [torch.from_numpy(column[rows]).to(self._device) for column in rollout.inputs]
             value, after = critic(batch, torch.from_numpy(memory[rows]).to(self._device))
