@@ -75,7 +75,8 @@ def experience_of(
     rng = np.random.default_rng(seed)
     generator = torch.Generator().manual_seed(seed)
     layout = ObservationLayout(spec)
-    rollout = Rollout(layout.input_shapes, spec.action_spec, capacity=16)
+    rollout = learner.make_rollout()
+    memory = np.zeros((agents, learner.policy.memory_size), np.float32)
 
     def see() -> list[np.ndarray]:
         if observe is not None:
@@ -93,16 +94,17 @@ def experience_of(
             mask = rng.random((agents, spec.action_spec.total_choices)) < 0.3
             mask[:, np.cumsum([0, *spec.action_spec.discrete_branches[:-1]])] = False
         if pending is not None:
-            _complete(rollout, pending, trajectory, inputs, rng, end_rate=end_rate)
-            followers = rollout.append(inputs, mask, trajectory)
-            going = np.flatnonzero(rollout.next_row[pending] == -1)
-            going = going[~rollout.terminated[pending[going]]]
-            rollout.next_row[pending[going]] = followers[going]
+            ended = _complete(rollout, pending, trajectory, inputs, memory, rng, end_rate=end_rate)
+            trajectory = np.where(ended, rollout.begin_trajectories(agents), trajectory)
+            memory[ended] = 0.0
+            followers = rollout.append(inputs, mask, trajectory, memory=memory)
+            rollout.next_row[pending[~ended]] = followers[~ended]
             pending = followers
         else:
-            pending = rollout.append(inputs, mask, trajectory)
+            pending = rollout.append(inputs, mask, trajectory, memory=memory)
         if step < steps:
-            act(learner, rollout, pending, inputs, mask, generator)
+            output = act(learner, rollout, pending, inputs, mask, generator, memory=memory)
+            memory = memory if output.memory is None else output.memory
     return rollout
 
 
@@ -113,9 +115,11 @@ def act(
     inputs: list[np.ndarray],
     mask: np.ndarray | None,
     generator: torch.Generator,
+    *,
+    memory: np.ndarray | None = None,
 ) -> PolicyOutput:
     """The learner decides in the rows, which see the inputs."""
-    asking = Asking(inputs, mask, np.full(len(rows), LIVE))
+    asking = Asking(inputs, mask, np.full(len(rows), LIVE), memory if learner.policy.memory_size else None)
     act_for_all([asking], lambda number: learner.policy, generator)
     output = asking.output
     assert output is not None
@@ -129,19 +133,23 @@ def _complete(
     pending: np.ndarray,
     trajectory: np.ndarray,
     inputs: list[np.ndarray],
+    memory: np.ndarray,
     rng: np.random.Generator,
     *,
     end_rate: float,
-) -> None:
+) -> np.ndarray:
+    """Gives every pending decision its outcome; True where the episode ended."""
     count = len(pending)
     ends = rng.random(count) < end_rate
     interrupted = ends & (rng.random(count) < 0.5)
     followers = np.full(count, -1, np.int64)
-    if interrupted.any():
-        tails = [column[interrupted] for column in inputs]
-        followers[interrupted] = rollout.append(tails, None, trajectory[interrupted], status=RowStatus.TAIL)
+    kept = ends if rollout.keeps_ends else interrupted
+    if kept.any():
+        tails = [column[kept] for column in inputs]
+        followers[kept] = rollout.append(tails, None, trajectory[kept], status=RowStatus.TAIL, memory=memory[kept])
     reward = rng.standard_normal(count, np.float32)
     rollout.complete(pending, reward, next_row=followers, terminated=ends & ~interrupted)
+    return ends
 
 
 def bits(state: Any, path: str = "") -> dict[str, str]:

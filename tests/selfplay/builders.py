@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sparring.algorithms import PPOLearner
+from sparring.algorithms import Learner, PPOLearner
 from sparring.environments import Environment, EnvironmentStatistic
 from sparring.networks import ActionParameters, Actor
 from sparring.networks.policy import Policy
@@ -84,6 +84,7 @@ class StampedActor(torch.nn.Module):
     """Acts so that the game sees who acted: the number of the copy, and how often it had been updated."""
 
     squash = False
+    memory_size = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,13 +108,21 @@ def stamp_of(policy: Policy) -> tuple[int, int]:
     return copy, updates
 
 
-class Stamper:
+class Stamper(Learner):
     """A learner that learns nothing: an update only changes the stamp of its policy."""
 
     def __init__(self, name: str, spec: BehaviorSpec, settings: BehaviorSettings) -> None:
-        del name, settings
+        del name
+        self._settings = settings
         self._actor = StampedActor()
         self.policy = Policy(spec, cast("Actor", self._actor), device=torch.device("cpu"))
+
+    def make_rollout(self) -> Rollout:
+        return Rollout(self.policy.layout.input_shapes, self.policy.spec.action_spec, capacity=64)
+
+    def wants_update(self, rollout: Rollout, *, step: int) -> bool:
+        del step
+        return rollout.num_complete >= self._settings.hyperparameters.buffer_size
 
     def update(self, rollout: Rollout, *, step: int) -> Mapping[str, float]:
         del rollout, step
@@ -129,9 +138,6 @@ class Stamper:
     def take_over(self, networks: Mapping[str, Any]) -> list[str]:
         del networks
         return []
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 def collector_of(

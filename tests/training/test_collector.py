@@ -12,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparring.algorithms import Learner
 from sparring.environments import Environment
 from sparring.errors import NonFiniteError, SettingsError
 from sparring.networks import Actor
@@ -29,7 +30,7 @@ COMPLETE, PENDING, TAIL, DROPPED = RowStatus.COMPLETE, RowStatus.PENDING, RowSta
 ONE = "Duel?team=0"
 
 
-class RecordingLearner:
+class RecordingLearner(Learner):
     """Learns nothing and keeps the state of every rollout it was to learn from."""
 
     def __init__(self, spec: BehaviorSpec, plan: BehaviorSettings) -> None:
@@ -37,6 +38,13 @@ class RecordingLearner:
         self.policy = Policy(spec, actor, device=torch.device("cpu"))
         self.seen: list[dict[str, Any]] = []
         self.failures = 0
+        self._plan = plan
+
+    def make_rollout(self) -> Rollout:
+        return Rollout(self.policy.layout.input_shapes, self.policy.spec.action_spec, capacity=64)
+
+    def wants_update(self, rollout: Rollout, *, step: int) -> bool:
+        return rollout.num_complete >= self._plan.hyperparameters.buffer_size
 
     def update(self, rollout: Rollout, *, step: int) -> Mapping[str, float]:
         if self.failures:
@@ -51,8 +59,8 @@ class RecordingLearner:
     def restore(self, state: dict[str, Any]) -> None:
         pass
 
-    def close(self) -> None:
-        pass
+    def take_over(self, networks: Mapping[str, Any]) -> list[str]:
+        return []
 
 
 def collector_of(game: Environment, *, non_finite: str = "stop", buffer_size: int = 10**6, **plan: Any) -> Collector:

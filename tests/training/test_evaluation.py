@@ -11,6 +11,7 @@ import torch
 
 from sparring.environments import Environment
 from sparring.errors import NonFiniteError
+from sparring.networks.policy import PolicyOutput
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.training.evaluation import EvaluationRow, Tally, duel, play_matches
@@ -95,15 +96,19 @@ class Always:
             return list(obs)
 
     layout = Layout()
+    memory_size = 0
 
     def __init__(self, number: int) -> None:
         self.number = number
 
-    def act(self, inputs: Sequence[np.ndarray], mask: Any, generator: torch.Generator) -> np.ndarray:
-        return np.full((len(inputs[0]), 1), self.number, np.int32)
+    def act(
+        self, inputs: Sequence[np.ndarray], mask: Any, generator: torch.Generator, *, memory: np.ndarray
+    ) -> PolicyOutput:
+        rows = len(inputs[0])
+        return PolicyOutput(np.zeros((rows, 0), np.float32), np.full((rows, 1), self.number, np.int64))
 
-    def actions(self, output: np.ndarray) -> ActionBatch:
-        return ActionBatch(np.zeros((len(output), 0), np.float32), output)
+    def actions(self, output: PolicyOutput) -> ActionBatch:
+        return ActionBatch(output.continuous, output.discrete.astype(np.int32))
 
 
 HIGH: Any = Always(1)

@@ -50,11 +50,10 @@ def start(folder: Path, game: Any = two_roles, *, resume_from: Any = "newest", *
     ("changes", "resume_only"),
     [
         ({"network_settings": {"hidden_units": 8, "num_layers": 1, "normalize": True}}, True),
-        ({"network_settings": {"memory": {"sequence_length": 8}}}, False),
         ({"run": {"writers": ["tensorbord"]}}, False),
         ({"run": {"torch_settings": {"device": "abacus"}}}, False),
     ],
-    ids=["another network", "what PPO refuses", "an unknown writer", "an unknown device"],
+    ids=["another network", "an unknown writer", "an unknown device"],
 )
 def test_a_refused_start_changes_nothing(run: Path, mode: str, changes: dict[str, Any], resume_only: bool) -> None:
     if resume_only and mode == "force":

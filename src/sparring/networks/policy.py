@@ -33,18 +33,19 @@ class PolicyOutput:
         continuous: float32 `[agents, continuous size]` as sampled, before it is scaled for the game.
         discrete: int64 `[agents, branches]`.
         log_prob, entropy: float32 `[agents]`, joint over all components; None where nobody learns from them.
+        memory: float32 `[agents, memory size]` after the decision; None without memory.
     """
 
     continuous: NDArray[np.float32]
     discrete: NDArray[np.int64]
     log_prob: NDArray[np.float32] | None = None
     entropy: NDArray[np.float32] | None = None
+    memory: NDArray[np.float32] | None = None
 
     def rows(self, part: slice) -> PolicyOutput:
         """Some of the rows, as views."""
-        log_prob = None if self.log_prob is None else self.log_prob[part]
-        entropy = None if self.entropy is None else self.entropy[part]
-        return PolicyOutput(self.continuous[part], self.discrete[part], log_prob, entropy)
+        optional = (None if column is None else column[part] for column in (self.log_prob, self.entropy, self.memory))
+        return PolicyOutput(self.continuous[part], self.discrete[part], *optional)
 
 
 class Policy:
@@ -56,10 +57,26 @@ class Policy:
         self.actor = actor
         self.device = device
 
-    def parameters(self, inputs: Sequence[NDArray[np.float32]]) -> ActionParameters:
-        """What the actions of a batch are drawn from; draws nothing itself. Gradients flow unless switched off."""
-        parameters, _ = self.actor.forward([_tensor(column).to(self.device) for column in inputs])
-        return parameters
+    @property
+    def memory_size(self) -> int:
+        """Numbers of memory an agent carries from decision to decision; 0 without memory."""
+        return self.actor.memory_size
+
+    def parameters(
+        self, inputs: Sequence[NDArray[np.float32]], memory: NDArray[np.float32] | None = None
+    ) -> tuple[ActionParameters, torch.Tensor | None]:
+        """What the actions of a batch are drawn from, and the memory after; draws nothing itself.
+
+        Gradients flow unless switched off.
+
+        Args:
+            inputs: columns as `ObservationLayout.inputs` gives them.
+            memory: float32 `[agents, memory_size]` before the decisions; None for zeros, and without memory.
+        """
+        tensors = [_tensor(column).to(self.device) for column in inputs]
+        if memory is None or not self.memory_size:
+            return self.actor.forward(tensors)
+        return self.actor.forward(tensors, _tensor(memory).to(self.device))
 
     @torch.inference_mode()
     def act(
@@ -68,6 +85,7 @@ class Policy:
         mask: NDArray[np.bool_] | None,
         generator: torch.Generator,
         *,
+        memory: NDArray[np.float32] | None = None,
         deterministic: bool = False,
     ) -> PolicyOutput:
         """Chooses actions for a batch.
@@ -76,13 +94,16 @@ class Policy:
             inputs: columns as `ObservationLayout.inputs` gives them.
             mask: bool `[agents, choices of all branches]`, True where a choice is not available; None if all are.
             generator: stream that sampled actions are drawn from, on the policy's device.
+            memory: as for `parameters`.
             deterministic: takes the most likely action instead of a sample.
         """
-        parameters = self.parameters(inputs)
+        parameters, after = self.parameters(inputs, memory)
         blocked = None if mask is None else torch.from_numpy(mask).to(self.device)
         distribution = ActionDistribution(parameters, self.spec.action_spec, blocked, squash=self.actor.squash)
         continuous, discrete = distribution.most_likely() if deterministic else distribution.sample(generator)
-        return PolicyOutput(continuous.cpu().numpy(), discrete.cpu().numpy())
+        return PolicyOutput(
+            continuous.cpu().numpy(), discrete.cpu().numpy(), memory=None if after is None else after.cpu().numpy()
+        )
 
     def actions(self, output: PolicyOutput) -> ActionBatch:
         """What the game is sent for an output: continuous actions within [-1, 1], choices as int32."""

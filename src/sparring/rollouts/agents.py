@@ -19,6 +19,9 @@ _INITIAL_SLOTS = 16
 class AgentTable:
     """Columns over slots; an agent keeps its slot from its first step to its last.
 
+    Args:
+        memory_size: numbers of memory an agent carries from one decision to the next; 0 without memory.
+
     Attributes:
         agent_id: int64 `[slots]`, -1 where the slot is free.
         arena: int64 `[slots]`, the copy of the game the agent lives in.
@@ -29,9 +32,10 @@ class AgentTable:
         segment: int64 `[slots]`, recorded decisions since the trajectory was last cut.
         trajectory: int64 `[slots]`, the rollout's number of the recorded trajectory.
         is_dropped: bool `[slots]`, the rest of the episode is not recorded.
+        memory: float32 `[slots, memory_size]`, before the agent's next decision; zeros where an episode begins.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, memory_size: int = 0) -> None:
         # Never empty: what was looked up and not found, slot -1, can be used as an index and masked after.
         self.agent_id = np.full(_INITIAL_SLOTS, _FREE, np.int64)
         self.arena = np.zeros(_INITIAL_SLOTS, np.int64)
@@ -43,6 +47,7 @@ class AgentTable:
         self.segment = np.zeros(_INITIAL_SLOTS, np.int64)
         self.trajectory = np.zeros(_INITIAL_SLOTS, np.int64)
         self.is_dropped = np.zeros(_INITIAL_SLOTS, np.bool_)
+        self.memory = np.zeros((_INITIAL_SLOTS, memory_size), np.float32)
         self._seen_ids = np.zeros(0, np.int64)
         self._seen_slots = np.zeros(0, np.int64)
 
@@ -82,9 +87,11 @@ class AgentTable:
         return free[:count]
 
     def _resize(self, slots: int) -> None:
+        if not self.memory.shape[1]:
+            self.memory = np.zeros((slots, 0), np.float32)
         for name, column in self._columns().items():
             fill = {"agent_id": _FREE, "row": NO_ROW}.get(name, 0)
-            grown = np.full(slots, fill, column.dtype)
+            grown = np.full((slots, *column.shape[1:]), fill, column.dtype)
             grown[: len(column)] = column
             setattr(self, name, grown)
 
@@ -99,6 +106,7 @@ class AgentTable:
             self.length[new] = 0
             self.row[new] = NO_ROW
             self.is_dropped[new] = False
+            self.memory[new] = 0.0
         return opened
 
     def close_episodes(self, slots: NDArray[np.int64]) -> None:
@@ -132,11 +140,13 @@ class AgentTable:
         """Puts back what `state` gave."""
         for name in self._columns():
             setattr(self, name, np.array(state["columns"][name]))
+        if not self.memory.shape[1]:
+            self.memory = np.zeros((len(self.agent_id), 0), np.float32)
         self._seen_ids = np.zeros(0, np.int64)
         self._seen_slots = np.zeros(0, np.int64)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {
+        columns: dict[str, NDArray[Any]] = {
             "agent_id": self.agent_id,
             "arena": self.arena,
             "is_open": self.is_open,
@@ -148,3 +158,6 @@ class AgentTable:
             "trajectory": self.trajectory,
             "is_dropped": self.is_dropped,
         }
+        if self.memory.shape[1]:
+            columns["memory"] = self.memory
+        return columns

@@ -35,6 +35,15 @@ class RowStatus(IntEnum):
 class Rollout:
     """Columns over rows; see the module's text.
 
+    Args:
+        input_shapes: of the network inputs, without the leading axis.
+        action_spec: the actions.
+        capacity: rows there is room for at first.
+        memory_size: numbers of memory the actor carries from decision to decision; 0 without memory.
+        critic_memory_size: as memory_size, of a critic with a memory of its own.
+        keeps_ends: whether the last observation of an episode that the rules ended is kept too, as a tail.
+        records_groups: whether the columns that tell who was with whom are kept.
+
     Attributes:
         inputs: float32 `[rows, …]`, one array a network input.
         blocked: bool `[rows, choices of all branches]`, True where a choice was not available; None until a game
@@ -43,15 +52,38 @@ class Rollout:
         discrete: int64 `[rows, branches]`.
         log_prob: float32 `[rows]`, joint log-probability under the acting policy.
         reward: float32 `[rows]`, individual plus group reward up to the next decision.
-        next_row: int64 `[rows]`, -1 where the trajectory ended.
+        next_row: int64 `[rows]`, -1 where the rules ended the trajectory, unless `keeps_ends`.
         terminated: bool `[rows]`, the rules ended the episode after this decision.
         cut: bool `[rows]`, the time horizon ends the trajectory here although it goes on in `next_row`.
         trajectory: int64 `[rows]`.
         status: int8 `[rows]`, a `RowStatus`.
+        memory: float32 `[rows, memory_size]`, the actor's memory before the decision; None without memory.
+        critic_memory: float32 `[rows, critic_memory_size]`; the learner fills it, and it follows a pending row into the
+            next rollout. None without memory.
+        group: int64 `[rows]`, the group of the agent, 0 where it has none; None unless `records_groups`, as are
+        moment, ended_at: int64 `[rows]`, the step of the game of the decision and the one its outcome came with, and
+        group_reward: float32 `[rows]`, the part of `reward` that the group was given.
     """
 
-    def __init__(self, input_shapes: Sequence[tuple[int, ...]], action_spec: ActionSpec, *, capacity: int) -> None:
+    def __init__(
+        self,
+        input_shapes: Sequence[tuple[int, ...]],
+        action_spec: ActionSpec,
+        *,
+        capacity: int,
+        memory_size: int = 0,
+        critic_memory_size: int = 0,
+        keeps_ends: bool = False,
+        records_groups: bool = False,
+    ) -> None:
         self._action_spec = action_spec
+        self.keeps_ends = keeps_ends
+        self.memory = np.zeros((capacity, memory_size), np.float32) if memory_size else None
+        self.critic_memory = np.zeros((capacity, critic_memory_size), np.float32) if critic_memory_size else None
+        self.group = np.zeros(capacity, np.int64) if records_groups else None
+        self.moment = np.zeros(capacity, np.int64) if records_groups else None
+        self.ended_at = np.zeros(capacity, np.int64) if records_groups else None
+        self.group_reward = np.zeros(capacity, np.float32) if records_groups else None
         self.inputs = [np.zeros((capacity, *shape), np.float32) for shape in input_shapes]
         self.blocked: NDArray[np.bool_] | None = None
         self.continuous = np.zeros((capacity, action_spec.continuous_size), np.float32)
@@ -85,8 +117,18 @@ class Rollout:
         trajectory: NDArray[np.int64],
         *,
         status: RowStatus = RowStatus.PENDING,
+        memory: NDArray[np.float32] | None = None,
+        group: NDArray[np.integer[Any]] | None = None,
+        moment: int = 0,
     ) -> NDArray[np.int64]:
-        """Adds observations whose actions are still to come; gives their rows."""
+        """Adds observations whose actions are still to come; gives their rows.
+
+        Args:
+            inputs, blocked, trajectory: columns of the same names.
+            status: of all of them.
+            memory: column of the same name; zeros if not given. Ignored without memory.
+            group, moment: columns of the same names. Ignored unless groups are recorded.
+        """
         count = len(trajectory)
         if self.size + count > self.capacity:
             self._resize(max(2 * self.capacity, self.size + count))
@@ -107,8 +149,21 @@ class Rollout:
         self.cut[start:stop] = False
         self.trajectory[start:stop] = trajectory
         self.status[start:stop] = status
+        if self.memory is not None:
+            self.memory[start:stop] = 0.0 if memory is None else memory
+        if self.critic_memory is not None:
+            self.critic_memory[start:stop] = 0.0
+        if self.group is not None:
+            self._begin_group_columns(slice(start, stop), group, moment)
         self.size = stop
         return np.arange(start, stop)
+
+    def _begin_group_columns(self, rows: slice, group: NDArray[np.integer[Any]] | None, moment: int) -> None:
+        columns = self._optional_columns()
+        columns["group"][rows] = 0 if group is None else group
+        columns["moment"][rows] = moment
+        columns["ended_at"][rows] = -1
+        columns["group_reward"][rows] = 0.0
 
     def set_actions(
         self,
@@ -131,8 +186,16 @@ class Rollout:
         next_row: NDArray[np.int64] | None = None,
         terminated: NDArray[np.bool_] | None = None,
         cut: NDArray[np.bool_] | None = None,
+        group_reward: NDArray[np.float32] | None = None,
+        moment: int = 0,
     ) -> None:
-        """Enters the outcome of the decisions in the rows: what followed, or that the rules ended the episode."""
+        """Enters the outcome of the decisions in the rows: what followed, or that the rules ended the episode.
+
+        Args:
+            rows: where.
+            reward, next_row, terminated, cut, group_reward: columns of the same names.
+            moment: the step of the game the outcome came with, `ended_at`.
+        """
         self.reward[rows] = reward
         self.status[rows] = RowStatus.COMPLETE
         if next_row is not None:
@@ -141,6 +204,10 @@ class Rollout:
             self.terminated[rows] = terminated
         if cut is not None:
             self.cut[rows] = cut
+        if self.ended_at is not None:
+            self.ended_at[rows] = moment
+        if self.group_reward is not None and group_reward is not None:
+            self.group_reward[rows] = group_reward
         self.num_complete += len(rows)
 
     def abandon(self, rows: NDArray[np.int64]) -> None:
@@ -203,7 +270,11 @@ class Rollout:
             columns["blocked"] = self.blocked
         for name in _PLAIN_COLUMNS:
             columns[name] = getattr(self, name)
-        return columns
+        return columns | self._optional_columns()
+
+    def _optional_columns(self) -> dict[str, NDArray[Any]]:
+        columns = {name: getattr(self, name) for name in _OPTIONAL_COLUMNS}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def _resize(self, capacity: int) -> None:
         def grown(column: NDArray[Any]) -> NDArray[Any]:
@@ -214,7 +285,7 @@ class Rollout:
         self.inputs = [grown(column) for column in self.inputs]
         if self.blocked is not None:
             self.blocked = grown(self.blocked)
-        for name in _PLAIN_COLUMNS:
+        for name in (*_PLAIN_COLUMNS, *self._optional_columns()):
             setattr(self, name, grown(getattr(self, name)))
 
 
@@ -229,3 +300,4 @@ _PLAIN_COLUMNS = (
     "trajectory",
     "status",
 )
+_OPTIONAL_COLUMNS = ("memory", "critic_memory", "group", "moment", "ended_at", "group_reward")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ class Asking:
         inputs: their observations as network inputs.
         mask: their joined action mask, None if everything is available.
         player: int64 `[agents]`, who acts for each: LIVE or a snapshot's number.
+        memory: float32 `[agents, memory size]` before the decision, whoever acts; None without memory.
         output: what was chosen, with log-probabilities and entropies; filled by `act_for_all`.
         actions: what the game is sent; filled by `act_for_all`.
     """
@@ -43,6 +44,7 @@ class Asking:
     inputs: list[NDArray[np.float32]]
     mask: NDArray[np.bool_] | None
     player: NDArray[np.int64]
+    memory: NDArray[np.float32] | None = None
     output: PolicyOutput | None = None
     actions: ActionBatch | None = None
 
@@ -77,36 +79,61 @@ def act_for_all(
     numbers, policy_index = (player[:1], player) if is_one else np.unique(player, return_inverse=True)
     policies = [policy_of(int(number)) for number in numbers]
     inputs = [_joined(columns) for columns in zip(*(group.inputs for group in asking), strict=True)]
+    memory = _joined_memories(asking)
     if len(policies) == 1:
-        parameters = policies[0].parameters(inputs)
+        parameters, after = policies[0].parameters(inputs, memory)
     else:
         order = np.argsort(policy_index, kind="stable")
         counts = np.bincount(policy_index)
         sorted_inputs = [column[order] for column in inputs]
+        sorted_memory = None if memory is None else memory[order]
+        shares = [
+            slice(end - count, end) for count, end in zip(counts.tolist(), np.cumsum(counts).tolist(), strict=True)
+        ]
         parts = [
-            [column[end - count : end] for column in sorted_inputs]
-            for count, end in zip(counts.tolist(), np.cumsum(counts).tolist(), strict=True)
+            _Part([column[share] for column in sorted_inputs], None if sorted_memory is None else sorted_memory[share])
+            for share in shares
         ]
         back = torch.from_numpy(np.argsort(order)).to(policies[0].device)
-        parameters = _in_order(_passes(policies, parts, second_thread), back, rows=[len(part[0]) for part in parts])
-    _draw(asking, policies[0], parameters, player == LIVE if deterministic else None, generator)
+        passes = _passes(policies, parts, second_thread)
+        parameters = _in_order([done for done, _ in passes], back, rows=counts.tolist())
+        after = _memories_in_order([memory for _, memory in passes], back)
+    _draw(asking, policies[0], parameters, after, player == LIVE if deterministic else None, generator)
+
+
+class _Part(NamedTuple):
+    """The rows of one policy."""
+
+    inputs: list[NDArray[np.float32]]
+    memory: NDArray[np.float32] | None
+
+
+_Pass: TypeAlias = tuple[ActionParameters, torch.Tensor | None]
+
+
+def _joined_memories(asking: Sequence[Asking]) -> NDArray[np.float32] | None:
+    memories = [group.memory for group in asking if group.memory is not None]
+    return _joined(memories) if memories else None
+
+
+def _memories_in_order(memories: Sequence[torch.Tensor | None], back: torch.Tensor) -> torch.Tensor | None:
+    known = [memory for memory in memories if memory is not None]
+    return torch.cat(known).index_select(0, back) if known else None
 
 
 def _joined(columns: Sequence[NDArray[_Scalar]]) -> NDArray[_Scalar]:
     return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
 
-def _passes(
-    policies: Sequence[Policy], parts: Sequence[Sequence[NDArray[np.float32]]], second_thread: Executor | None
-) -> list[ActionParameters]:
+def _passes(policies: Sequence[Policy], parts: Sequence[_Part], second_thread: Executor | None) -> list[_Pass]:
     if second_thread is None:
-        return [policy.parameters(part) for policy, part in zip(policies, parts, strict=True)]
+        return [policy.parameters(*part) for policy, part in zip(policies, parts, strict=True)]
 
-    def passes_of(shares: Sequence[int]) -> list[ActionParameters]:
+    def passes_of(shares: Sequence[int]) -> list[_Pass]:
         with torch.inference_mode():
-            return [policies[index].parameters(parts[index]) for index in shares]
+            return [policies[index].parameters(*parts[index]) for index in shares]
 
-    here, there = _split([len(part[0]) for part in parts])
+    here, there = _split([len(part.inputs[0]) for part in parts])
     future = second_thread.submit(passes_of, there)
     done = dict(zip(here, passes_of(here), strict=True))
     done |= zip(there, future.result(), strict=True)
@@ -142,6 +169,7 @@ def _draw(
     asking: Sequence[Asking],
     policy: Policy,
     parameters: ActionParameters,
+    memory: torch.Tensor | None,
     greedy_rows: NDArray[np.bool_] | None,
     generator: torch.Generator,
 ) -> None:
@@ -160,6 +188,7 @@ def _draw(
         discrete.cpu().numpy(),
         distribution.log_prob(continuous, discrete).cpu().numpy(),
         distribution.entropy().cpu().numpy(),
+        None if memory is None else memory.cpu().numpy(),
     )
     sent = policy.actions(output)
     start = 0

@@ -10,7 +10,7 @@ import numpy as np
 from sparring.algorithms import Learner
 from sparring.networks import ObservationLayout
 from sparring.networks.policy import Policy
-from sparring.rollouts import NO_ROW, AgentTable, Rollout
+from sparring.rollouts import NO_ROW, AgentTable
 from sparring.settings import BehaviorSettings
 from sparring.specs import BehaviorId, BehaviorSpec
 
@@ -42,12 +42,7 @@ class BehaviorTraining:
         self.learner = learner
         self.layout = ObservationLayout(spec)
         self.tables: dict[BehaviorId, AgentTable] = {}
-        self.rollout = Rollout(
-            self.layout.input_shapes,
-            spec.action_spec,
-            # Room for the buffer and for the decisions of many agents that wait for their outcome.
-            capacity=settings.hyperparameters.buffer_size + 1024,
-        )
+        self.rollout = learner.make_rollout()
         self.steps = 0
         self.opponent_steps = 0
         self.episodes = 0
@@ -61,6 +56,10 @@ class BehaviorTraining:
         """The policy being learned."""
         return self.learner.policy
 
+    def new_table(self) -> AgentTable:
+        """A table for the agents of one of its teams, without agents."""
+        return AgentTable(memory_size=self.policy.memory_size)
+
     @property
     def is_finished(self) -> bool:
         """It has learned max_steps."""
@@ -72,8 +71,8 @@ class BehaviorTraining:
         return float(np.mean(self.recent_returns)) if self.recent_returns else None
 
     def wants_update(self) -> bool:
-        """The rollout is full."""
-        return self.rollout.num_complete >= self.settings.hyperparameters.buffer_size
+        """There is enough to learn from."""
+        return self.learner.wants_update(self.rollout, step=self.steps)
 
     def update(self) -> dict[str, float]:
         """Learns from the rollout and empties it; pending decisions stay in it."""
@@ -123,7 +122,7 @@ class BehaviorTraining:
         self.learner.restore(state["learner"])
         self.rollout.restore(state["rollout"])
         for behavior, table_state in state["tables"].items():
-            self.tables.setdefault(BehaviorId.parse(behavior), AgentTable()).restore(table_state)
+            self.tables.setdefault(BehaviorId.parse(behavior), self.new_table()).restore(table_state)
         milestones = {int(step): weights for step, weights in state["milestones"].items()}
         self.milestones = dict(sorted(milestones.items()))
         counters = state["counters"]

@@ -136,7 +136,7 @@ class Collector:
                 self.behaviors[behavior.name] = BehaviorTraining(behavior.name, spec, plan, learner)
                 self._statistics.announce(behavior.name, plan.model_dump(mode="json"))
             training = self.behaviors[behavior.name]
-            training.tables.setdefault(behavior, AgentTable())
+            training.tables.setdefault(behavior, training.new_table())
             self.lineup.add(behavior, training.policy, training.settings)
 
     def seats(self) -> dict[tuple[str, int], int]:
@@ -295,13 +295,29 @@ class Collector:
             return
         rows = rows[recorded]
         cut = interrupted[recorded]
+        rollout = read.training.rollout
         tails = np.full(len(rows), NO_ROW, np.int64)
-        if cut.any():
+        kept = np.full_like(cut, True) if rollout.keeps_ends else cut
+        if kept.any():
             whole = read.training.layout.inputs(read.terminal.obs)
-            last = [column[known][recorded][cut] for column in whole]
-            trajectory = read.table.trajectory[slots][recorded][cut]
-            tails[cut] = read.training.rollout.append(last, None, trajectory, status=RowStatus.TAIL)
-        read.training.rollout.complete(rows, reward[recorded], next_row=tails, terminated=~cut)
+            ended = slots[recorded][kept]
+            tails[kept] = rollout.append(
+                [column[known][recorded][kept] for column in whole],
+                None,
+                read.table.trajectory[ended],
+                status=RowStatus.TAIL,
+                memory=read.table.memory[ended],
+                group=read.terminal.group_id[known][recorded][kept],
+                moment=self.environment_steps,
+            )
+        rollout.complete(
+            rows,
+            reward[recorded],
+            next_row=tails,
+            terminated=~cut,
+            group_reward=read.terminal.group_reward[known][recorded],
+            moment=self.environment_steps,
+        )
         read.training.steps += len(rows)
 
     def _go_on(self, read: _Read) -> None:
@@ -333,11 +349,21 @@ class Collector:
             [column[places] for column in read.inputs],
             None if read.mask is None else read.mask[places],
             table.trajectory[slots],
+            memory=table.memory[slots],
+            group=read.decision.group_id[places],
+            moment=self.environment_steps,
         )
         table.segment[slots] += 1
         cut = table.segment[slots] >= training.settings.time_horizon
         table.segment[slots[cut]] = 0
-        training.rollout.complete(table.row[slots], reward, next_row=next_rows, cut=cut)
+        training.rollout.complete(
+            table.row[slots],
+            reward,
+            next_row=next_rows,
+            cut=cut,
+            group_reward=read.decision.group_reward[places],
+            moment=self.environment_steps,
+        )
         table.row[slots] = next_rows
         training.steps += len(slots)
 
@@ -375,8 +401,14 @@ class Collector:
     def _act(self, reads: list[_Read]) -> None:
         for name, training in self.behaviors.items():
             group = [read for read in reads if read.behavior.name == name and len(read.slots)]
+            has_memory = training.policy.memory_size > 0
             asking = [
-                Asking(read.inputs, read.mask, self.lineup.book.player[read.table.arena[read.slots], read.seat])
+                Asking(
+                    read.inputs,
+                    read.mask,
+                    self.lineup.book.player[read.table.arena[read.slots], read.seat],
+                    read.table.memory[read.slots] if has_memory else None,
+                )
                 for read in group
             ]
             if asking:
@@ -389,6 +421,8 @@ class Collector:
                 )
             for read, asked in zip(group, asking, strict=True):
                 self._record(read, asked)
+                if has_memory and asked.output is not None:
+                    read.table.memory[read.slots] = _present(asked.output.memory)
                 assert asked.actions is not None, "every agent that asked was given an action"
                 self.environment.set_actions(str(read.behavior), asked.actions)
 
@@ -416,6 +450,9 @@ class Collector:
                 [column[rows[new]] for column in read.inputs],
                 None if read.mask is None else read.mask[rows[new]],
                 table.trajectory[slots[new]],
+                memory=table.memory[slots[new]],
+                group=read.decision.group_id[rows[new]],
+                moment=self.environment_steps,
             )
         training.rollout.set_actions(
             table.row[slots[kept]],
@@ -502,7 +539,7 @@ class Collector:
         for behavior in self._ids.values():
             training = self.behaviors[behavior.name]
             training.stop_recording(behavior)
-            training.tables[behavior] = AgentTable()
+            training.tables[behavior] = training.new_table()
         self.lineup.book.forget_matches()
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -517,5 +554,5 @@ class Collector:
 
 
 def _present(column: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    assert column is not None, "the learner's decisions are measured"
+    assert column is not None, "the learner's decisions are measured, and memory is carried where there is one"
     return column

@@ -93,7 +93,10 @@ def play_matches(
     """
     book = MatchBook(rule="returns" if rule == "last_reward" else rule)
     columns = {behavior: book.seat(behavior) for behavior in seats}
-    tables = {behavior: AgentTable() for behavior in seats}
+    tables = {
+        behavior: AgentTable(memory_size=0 if policy is None else policy.memory_size)
+        for behavior, policy in seats.items()
+    }
     tallies = {behavior.team: Tally() for behavior in seats}
     quota = np.zeros(0, np.int64)
     share = 0
@@ -113,7 +116,7 @@ def play_matches(
         if len(quota) == 0 and book.num_arenas:
             share = -(-matches // book.num_arenas)
         quota = np.append(quota, np.full(book.num_arenas - len(quota), share))
-        _act(environment, seats, decisions, generator, rng)
+        _act(environment, seats, decisions, tables, generator, rng)
         environment.step()
         environment.take_statistics()
         step += 1
@@ -175,6 +178,7 @@ def _act(
     environment: Environment,
     seats: Mapping[BehaviorId, Policy | None],
     decisions: _Decisions,
+    tables: _Tables,
     generator: torch.Generator,
     rng: np.random.Generator,
 ) -> None:
@@ -186,7 +190,11 @@ def _act(
             spec = environment.behavior_specs[str(behavior)].action_spec
             action = ActionBatch.random(spec, len(decision), rng, action_mask=decision.action_mask)
         else:
-            output = policy.act(policy.layout.inputs(decision.obs), joined_mask(decision), generator)
+            inputs, table = policy.layout.inputs(decision.obs), tables[behavior]
+            slots = table.find(decision.agent_id)
+            output = policy.act(inputs, joined_mask(decision), generator, memory=table.memory[slots])
+            if output.memory is not None:
+                table.memory[slots] = output.memory
             action = policy.actions(output)
         environment.set_actions(str(behavior), action)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from sparring.algorithms import Learner, PPOLearner
+from sparring.algorithms import Learner, find_algorithm
 from sparring.environments import Environment, StatefulEnvironment
 from sparring.errors import CheckpointError, ExportError, NonFiniteError, SettingsError
 from sparring.networks.threads import second_thread
@@ -108,7 +108,8 @@ class TrainingRun:
         self._schedule_is_said = False
 
     def _make_learner(self, name: str, spec: BehaviorSpec, settings: BehaviorSettings) -> Learner:
-        learner = PPOLearner(
+        algorithm = find_algorithm(settings.trainer_type, where=f"behaviors.{name}.trainer_type")
+        learner = algorithm(
             name,
             spec,
             settings,

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from sparring.algorithms import check_algorithms
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -85,6 +86,7 @@ def run_training(
     start = settings.checkpoint_settings
     mode: StartMode = "resume" if start.resume or start.load_model else "force" if start.force else "new"
     check_writers(settings.writers)
+    check_algorithms(settings.behaviors, settings.default_settings)
     device, why = choose_device(settings.torch_settings.device or "auto")
     threads = arithmetic_threads(settings.torch_settings.threads)
     if settings.env_settings.seed < 0:

@@ -24,9 +24,9 @@ class Losses:
     clip ranges.
     """
 
-    def __init__(self, actions: ActionSpec, *, shared: bool) -> None:
+    def __init__(self, actions: ActionSpec, *, shared: bool, memory: dict[str, int] | None = None) -> None:
         spec = behavior(actions)
-        settings = plan(shared_critic=shared, network={"hidden_units": 4})
+        settings = plan(shared_critic=shared, network={"hidden_units": 4, "memory": memory})
         self.learner: Any = make_learner(spec, settings)
         rollout = experience_of(self.learner, spec, steps=8, masked=bool(actions.discrete_size))
         experience, _ = self.learner._experience(rollout)
@@ -35,7 +35,8 @@ class Losses:
             inputs=[column.double() for column in experience.inputs],
             **{
                 name: getattr(experience, name).double()
-                for name in ("continuous", "log_prob", "advantage", "old_value", "returns")
+                for name in ("continuous", "log_prob", "advantage", "old_value", "returns", "memory", "critic_memory")
+                if getattr(experience, name) is not None
             },
         )
         self.parameters = [
@@ -45,16 +46,18 @@ class Losses:
         with torch.no_grad():
             for parameter in self.parameters:
                 parameter.add_(torch.randn(parameter.shape, generator=noise, dtype=torch.float64), alpha=0.1)
+        self.rows = torch.from_numpy(self.learner._parts(rollout, len(experience)))
         self.seen: list[torch.Tensor] = []
         vars(self.learner)["_descend"] = lambda optimizer, loss, what: self.seen.append(loss)
 
     def total(self) -> torch.Tensor:
         """What is descended on: with a critic of its own, the sum of both losses."""
         self.seen.clear()
-        rows = torch.arange(len(self.experience.log_prob))
-        self.report = self.learner._learn(self.experience, [rows], epsilon=EPSILON, beta=BETA)
+        self.report = self.learner._learn(self.experience, [self.rows], epsilon=EPSILON, beta=BETA)
         return torch.stack(self.seen).sum()
 
+
+REMEMBERED = {"sequence_length": 3, "memory_size": 4}
 
 each_kind = pytest.mark.parametrize(
     ("actions", "shared"),
@@ -68,7 +71,17 @@ each_kind = pytest.mark.parametrize(
 
 @each_kind
 def test_the_gradient_is_that_of_finite_differences(actions: ActionSpec, shared: bool) -> None:
-    losses = Losses(actions, shared=shared)
+    _compare_with_finite_differences(Losses(actions, shared=shared))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_gradient_through_sequences_is_that_of_finite_differences(shared: bool) -> None:
+    losses = Losses(ACTIONS["hybrid"], shared=shared, memory=REMEMBERED)
+    assert (losses.rows < 0).any()
+    _compare_with_finite_differences(losses)
+
+
+def _compare_with_finite_differences(losses: Losses) -> None:
     found = torch.autograd.grad(losses.total(), losses.parameters)
     noise = torch.Generator().manual_seed(2)
     width = 1e-6

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from sparring.algorithms import on_policy
 from sparring.algorithms.ppo import learner as ppo
 from sparring.algorithms.ppo import policy_loss
-from sparring.errors import CheckpointError, SettingsError
+from sparring.errors import CheckpointError
 from sparring.rollouts import Rollout, RowStatus
 from sparring.runs import read_checkpoint, write_checkpoint
 from sparring.specs import BehaviorSpec, ObservationSpec
@@ -140,7 +141,7 @@ def test_before_the_first_step_every_ratio_is_one(shared: bool, masked: bool, mo
         return unchanged(log_prob, old, *rest, **options)
 
     unchanged = policy_loss
-    monkeypatch.setattr(ppo, "policy_loss", recorded)
+    monkeypatch.setattr(on_policy, "policy_loss", recorded)
     learner.update(rollout, step=0)
     np.testing.assert_allclose(ratios[0], 1.0, atol=2e-6)
     assert (ratios[-1] - 1).abs().max() > 1e-4
@@ -370,11 +371,6 @@ def test_a_run_without_this_behavior_gives_nothing_and_says_so() -> None:
 def test_networks_of_which_nothing_fits_are_refused() -> None:
     with pytest.raises(CheckpointError, match="nothing in the other run's networks fits"):
         make_learner(HYBRID).take_over({"0": {"strange": np.zeros(3, np.float32)}})
-
-
-def test_memory_is_refused_before_anything_is_learned() -> None:
-    with pytest.raises(SettingsError, match=r"behaviors\.Duel\.network_settings\.memory"):
-        make_learner(HYBRID, plan(network={"memory": {"sequence_length": 8}}))
 
 
 def test_closing_ends_the_second_thread() -> None:

@@ -1,6 +1,6 @@
-"""Proximal policy optimization: `loss` holds the formulas, `learner` the update."""
+"""Proximal policy optimization: `learner` holds its critics; the clipped losses it shares with POCA are beside it."""
 
+from sparring.algorithms.clipped_losses import policy_loss, value_loss
 from sparring.algorithms.ppo.learner import PPOLearner
-from sparring.algorithms.ppo.loss import policy_loss, value_loss
 
 __all__ = ["PPOLearner", "policy_loss", "value_loss"]

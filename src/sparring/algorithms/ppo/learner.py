@@ -1,4 +1,4 @@
-"""The PPO learner: one update, top to bottom, in the order of the paper.
+"""The PPO learner: its critics, and one update in the order of the paper.
 
 Details that differ from the paper or from the known tool are numbered in docs/algorithms/ppo.md. With a critic of
 its own, actor and critic share nothing once advantages and returns are fixed, so each is updated on a thread of
@@ -8,10 +8,7 @@ what else the machine does.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -19,160 +16,60 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.algorithms.advantages import gae
-from sparring.algorithms.learner import UpdateReport
-from sparring.algorithms.ppo.loss import policy_loss, value_loss
-from sparring.algorithms.schedules import scheduled
-from sparring.algorithms.torch_state import (
-    load_module_state,
-    load_optimizer_state,
-    load_what_fits,
-    module_state,
-    optimizer_state,
-)
-from sparring.errors import CheckpointError, NonFiniteError, SettingsError
-from sparring.networks import ActionDistribution, ActionParameters, Actor, Critic, Normalizer, SharedActorCritic
-from sparring.networks.policy import Policy
-from sparring.networks.threads import second_thread
-from sparring.rollouts import Rollout
-from sparring.settings import BehaviorSettings, ScheduleKind
-from sparring.specs import BehaviorSpec
+from sparring.algorithms.clipped_losses import value_loss
+from sparring.algorithms.experience import Experience, Minibatch, features_of
+from sparring.algorithms.on_policy import OnPolicyLearner, standardized
+from sparring.networks import Actor, Critic, Normalizer, SharedActorCritic
+from sparring.rollouts import Rollout, steps_in_order
 
 __all__ = ["PPOLearner"]
 
-_SIGNALS = ("extrinsic",)
 _VALUE_ROWS = 4096
-_ROWS_CHECKED = 256
 _VALUE_WEIGHT = 0.5
-_LEAST_DEVIATION = 1e-10
 
 
-@dataclass(frozen=True, slots=True)
-class _Experience:
-    """The complete rows of a rollout on the learner's device, leading axis `[rows]`."""
+class PPOLearner(OnPolicyLearner):
+    """Actor, critic, their optimizers and schedules; arguments as for `Learner`."""
 
-    inputs: list[Tensor]
-    blocked: Tensor | None
-    continuous: Tensor
-    discrete: Tensor
-    log_prob: Tensor
-    advantage: Tensor
-    old_value: Tensor
-    returns: Tensor
-
-    def batch(self, rows: Tensor) -> _Experience:
-        """The given rows."""
-        return _Experience(
-            [column.index_select(0, rows) for column in self.inputs],
-            None if self.blocked is None else self.blocked.index_select(0, rows),
-            *(
-                column.index_select(0, rows)
-                for column in (
-                    self.continuous,
-                    self.discrete,
-                    self.log_prob,
-                    self.advantage,
-                    self.old_value,
-                    self.returns,
-                )
-            ),
-        )
-
-
-class PPOLearner:
-    """Actor, critic, their optimizers and schedules.
-
-    Args:
-        name: the behavior, for messages.
-        spec: what its agents see and do.
-        settings: of the behavior.
-        device: where the networks live.
-        seed: of the first weights and of the shuffling of minibatches.
-        parallel: whether a separate critic may be updated on a thread of its own.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        spec: BehaviorSpec,
-        settings: BehaviorSettings,
-        *,
-        device: torch.device,
-        seed: int,
-        parallel: bool,
-    ) -> None:
-        if settings.network_settings.memory is not None:
-            raise SettingsError(
-                "ppo does not learn with memory yet",
-                where=f"behaviors.{name}.network_settings.memory",
-                cure="leave memory out; stacked observations often serve as well",
-            )
-        self.name = name
-        self._spec = spec
-        self._settings = settings
-        self._hyper = settings.hyperparameters
-        self._device = device
-        weights, shuffle = np.random.SeedSequence(seed).spawn(2)
-        generator = torch.Generator().manual_seed(int(weights.generate_state(1, np.uint64)[0] >> np.uint64(1)))
-        self._shuffle = np.random.Generator(np.random.PCG64(shuffle))
-        network = settings.network_settings
-        normalizer = Normalizer.of(spec, network)
+    def _build(self, generator: torch.Generator, normalizer: Normalizer | None) -> Actor:
+        spec, network = self._spec, self._settings.network_settings
         self._shared: SharedActorCritic | None = None
         self._critic: Critic | None = None
         if self._hyper.shared_critic:
             self._shared = SharedActorCritic(
-                spec, network, signals=_SIGNALS, generator=generator, normalizer=normalizer
-            ).to(device)
-            self._actor: Actor = self._shared.actor
+                spec, network, signals=self._signals, generator=generator, normalizer=normalizer
+            ).to(self._device)
             self._optimizers = [self._adam(self._shared)]
-        else:
-            self._actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(device)
-            self._critic = Critic(spec, network, signals=_SIGNALS, generator=generator, normalizer=normalizer).to(
-                device
-            )
-            self._optimizers = [self._adam(self._actor), self._adam(self._critic)]
-        self.policy = Policy(spec, self._actor, device=device)
-        is_split = self._critic is not None and parallel
-        self._second_thread = second_thread(f"{name} critic") if is_split else None
+            return self._shared.actor
+        actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
+        self._critic = Critic(spec, network, signals=self._signals, generator=generator, normalizer=normalizer).to(
+            self._device
+        )
+        self._optimizers = [self._adam(actor), self._adam(self._critic)]
+        return actor
 
     def _adam(self, module: torch.nn.Module) -> torch.optim.Adam:
         return torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
 
-    # -- the update --------------------------------------------------------------------------------------------
+    def _modules(self) -> list[torch.nn.Module]:
+        return [self._shared] if self._shared is not None else [self._actor, self._own_critic]
 
-    def update(self, rollout: Rollout, *, step: int) -> UpdateReport:
-        """As `Learner.update`."""
-        report = {
-            "Policy/Learning Rate": self._scheduled(self._hyper.learning_rate_schedule, "learning_rate", 1e-10, step),
-            "Policy/Epsilon": self._scheduled(self._hyper.epsilon_schedule, "epsilon", 0.1, step),
-            "Policy/Beta": self._scheduled(self._hyper.beta_schedule, "beta", 1e-5, step),
-        }
-        for optimizer in self._optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = report["Policy/Learning Rate"]
-        experience, values = self._experience(rollout)
-        batches = self._minibatches(len(experience.log_prob))
-        before = self._weights()
-        try:
-            report |= self._learn(experience, batches, epsilon=report["Policy/Epsilon"], beta=report["Policy/Beta"])
-            self._check_weights()
-            self._check_outputs(experience)
-            if self._actor.normalizer is not None:
-                self._actor.normalizer.update(experience.inputs[0])
-        except NonFiniteError:
-            self._put_back(before)
-            raise
-        report["Policy/Extrinsic Value Estimate"] = float(values.mean())
-        return report
+    @property
+    def _own_critic(self) -> Critic:
+        assert self._critic is not None, "a learner has a critic or shares it"
+        return self._critic
 
-    def _scheduled(self, kind: ScheduleKind, name: str, end: float, step: int) -> float:
-        start = float(getattr(self._hyper, name))
-        return scheduled(kind, start, end=end, step=step, max_steps=self._settings.max_steps)
+    @property
+    def _critic_memory_size(self) -> int:
+        return 0 if self._critic is None else self._critic.memory_size
 
-    def _experience(self, rollout: Rollout) -> tuple[_Experience, NDArray[np.float32]]:
+    # -- what a rollout is worth -------------------------------------------------------------------------------------
+
+    def _experience(self, rollout: Rollout) -> tuple[Experience, NDArray[np.float32]]:
         """Values, advantages and returns of a rollout; advantages are standardized over it."""
         size = rollout.size
         extrinsic = self._settings.reward_signals.extrinsic
-        values = self._values([column[:size] for column in rollout.inputs])
+        values = self._values_of(rollout)
         advantage = gae(
             rollout.reward[:size] * np.float32(extrinsic.strength),
             values[:, 0],
@@ -184,61 +81,70 @@ class PPOLearner:
             lam=self._hyper.lambd,
         )
         rows = rollout.complete_rows()
-        returns = (advantage + values[:, 0])[rows]
-        # In double precision: the square of a large reward does not fit a float32.
-        kept = advantage[rows].astype(np.float64)
-        kept = (kept - kept.mean()) / (kept.std() + _LEAST_DEVIATION)
-        # Without dropped, pending or tail rows the columns serve as they are; nothing is copied.
-        whole = slice(None) if len(rows) == size else rows
-
-        def column(array: NDArray[Any]) -> Tensor:
-            return torch.from_numpy(np.ascontiguousarray(array[:size][whole])).to(self._device)
-
-        experience = _Experience(
-            inputs=[column(array) for array in rollout.inputs],
-            blocked=None if rollout.blocked is None else column(rollout.blocked),
-            continuous=column(rollout.continuous),
-            discrete=column(rollout.discrete),
-            log_prob=column(rollout.log_prob),
-            advantage=torch.from_numpy(kept.astype(np.float32)).to(self._device),
-            old_value=torch.from_numpy(values[rows]).to(self._device),
-            returns=torch.from_numpy(returns[:, None]).to(self._device),
+        experience = Experience.of(
+            rollout,
+            rows,
+            advantage=standardized(advantage[rows]),
+            old_value=values[rows],
+            returns=(advantage + values[:, 0])[rows][:, None],
+            device=self._device,
         )
         return experience, values[rows]
 
+    def _values_of(self, rollout: Rollout) -> NDArray[np.float32]:
+        """Values `[rows, signals]` of everything in a rollout; fills in the memories of a critic that has its own."""
+        inputs = [column[: rollout.size] for column in rollout.inputs]
+        if rollout.critic_memory is not None:
+            return self._values_with_memory(rollout, self._own_critic, rollout.critic_memory)
+        return self._values(inputs, None if rollout.memory is None else rollout.memory[: rollout.size])
+
     @torch.inference_mode()
-    def _values(self, inputs: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Values `[rows, signals]` of all rows, in large batches, split over the learner's threads."""
+    def _values(
+        self, inputs: Sequence[NDArray[np.float32]], memory: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Values `[rows, signals]` of rows that stand alone, in large batches, split over the learner's threads."""
         size = len(inputs[0])
-        values = np.empty((size, len(_SIGNALS)), np.float32)
+        values = np.empty((size, len(self._signals)), np.float32)
 
         @torch.inference_mode()
         def fill(starts: Sequence[int]) -> None:
             for start in starts:
-                stop = start + _VALUE_ROWS
-                batch = [torch.from_numpy(column[start:stop]).to(self._device) for column in inputs]
-                if self._critic is not None:
-                    value, _ = self._critic(batch)
+                part = slice(start, start + _VALUE_ROWS)
+                batch = [torch.from_numpy(column[part]).to(self._device) for column in inputs]
+                before = None if memory is None else torch.from_numpy(memory[part]).to(self._device)
+                if self._shared is not None:
+                    _, value, _ = self._shared(batch, before)
                 else:
-                    assert self._shared is not None, "a learner has a critic or shares it"
-                    _, value, _ = self._shared(batch)
-                values[start:stop] = value.cpu().numpy()
+                    value, _ = self._own_critic(batch, before)
+                values[part] = value.cpu().numpy()
 
         starts = list(range(0, size, _VALUE_ROWS))
         self._both(lambda: fill(starts[::2]), lambda: fill(starts[1::2]))
         return values
 
-    def _minibatches(self, rows: int) -> list[Tensor]:
-        """Row numbers of every minibatch of every epoch; what does not fill a minibatch is left out of its epoch."""
-        batch_size = min(self._hyper.batch_size, rows)
-        batches = []
-        for _ in range(self._hyper.num_epoch):
-            order = torch.from_numpy(self._shuffle.permutation(rows)).to(self._device)
-            batches += [order[start : start + batch_size] for start in range(0, rows - batch_size + 1, batch_size)]
-        return batches
+    @torch.inference_mode()
+    def _values_with_memory(self, rollout: Rollout, critic: Critic, memory: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Walks the critic along every trajectory, all of them step by step at once.
+
+        The first row of a trajectory in a rollout has the memory the last update left there, or zeros where the
+        trajectory began; every other one is given the memory after the row before it.
+        """
+        size = rollout.size
+        values = np.zeros((size, len(self._signals)), np.float32)
+        for rows in steps_in_order(rollout.next_row[:size], rollout.status[:size]):
+            batch = [torch.from_numpy(column[rows]).to(self._device) for column in rollout.inputs]
+            value, after = critic(batch, torch.from_numpy(memory[rows]).to(self._device))
+            values[rows] = value.cpu().numpy()
+            followers = rollout.next_row[rows]
+            going = followers >= 0
+            assert after is not None, "a critic with memory gives one back"
+            memory[followers[going]] = after.cpu().numpy()[going]
+        return values
+
+    # -- learning ----------------------------------------------------------------------------------------------------
 
     def _learn(
-        self, experience: _Experience, batches: Sequence[Tensor], *, epsilon: float, beta: float
+        self, experience: Experience, batches: Sequence[Tensor], *, epsilon: float, beta: float
     ) -> dict[str, float]:
         if self._shared is not None:
             return self._learn_shared(self._shared, experience, batches, epsilon=epsilon, beta=beta)
@@ -248,20 +154,12 @@ class PPOLearner:
         )
         return {"Losses/Policy Loss": policy, "Losses/Value Loss": value}
 
-    def _learn_actor(self, experience: _Experience, batches: Sequence[Tensor], *, epsilon: float, beta: float) -> float:
+    def _learn_critic(self, experience: Experience, batches: Sequence[Tensor], *, epsilon: float) -> float:
+        critic = self._own_critic
         losses = []
-        for batch in _batches_of(experience, batches):
-            parameters, _ = self._actor(batch.inputs)
-            loss, entropy = self._policy_terms(parameters, batch, epsilon=epsilon)
-            self._descend(self._optimizers[0], loss - beta * entropy, "policy loss")
-            losses.append(abs(loss.item()))
-        return float(np.mean(losses))
-
-    def _learn_critic(self, experience: _Experience, batches: Sequence[Tensor], *, epsilon: float) -> float:
-        assert self._critic is not None, "a learner has a critic or shares it"
-        losses = []
-        for batch in _batches_of(experience, batches):
-            value, _ = self._critic(batch.inputs)
+        for rows in batches:
+            batch = experience.batch(rows)
+            value = critic.values.forward(features_of(critic.body, batch, batch.critic_memory))
             loss = value_loss(value, batch.old_value, batch.returns, epsilon=epsilon)
             self._descend(self._optimizers[1], _VALUE_WEIGHT * loss, "value loss")
             losses.append(loss.item())
@@ -270,165 +168,30 @@ class PPOLearner:
     def _learn_shared(
         self,
         shared: SharedActorCritic,
-        experience: _Experience,
+        experience: Experience,
         batches: Sequence[Tensor],
         *,
         epsilon: float,
         beta: float,
     ) -> dict[str, float]:
         policy_losses, value_losses = [], []
-        for batch in _batches_of(experience, batches):
-            parameters, value, _ = shared(batch.inputs)
-            loss, entropy = self._policy_terms(parameters, batch, epsilon=epsilon)
+        for rows in batches:
+            batch = experience.batch(rows)
+            features = features_of(shared.actor.body, batch, batch.memory)
+            value = shared.values.forward(features)
+            loss, entropy = self._policy_terms(shared.actor.heads.forward(features), batch, epsilon=epsilon)
             fit = value_loss(value, batch.old_value, batch.returns, epsilon=epsilon)
             self._descend(self._optimizers[0], loss + _VALUE_WEIGHT * fit - beta * entropy, "policy and value loss")
             policy_losses.append(abs(loss.item()))
             value_losses.append(fit.item())
         return {"Losses/Policy Loss": float(np.mean(policy_losses)), "Losses/Value Loss": float(np.mean(value_losses))}
 
-    def _policy_terms(
-        self, parameters: ActionParameters, batch: _Experience, *, epsilon: float
-    ) -> tuple[Tensor, Tensor]:
-        distribution = ActionDistribution(parameters, self._spec.action_spec, batch.blocked)
-        log_prob = distribution.log_prob(batch.continuous, batch.discrete)
-        loss = policy_loss(log_prob, batch.log_prob, batch.advantage, epsilon=epsilon)
-        return loss, distribution.entropy().mean()
-
-    def _descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, what: str) -> None:
-        if not math.isfinite(loss.item()):
-            raise self._non_finite(what, loss.item())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        if self._hyper.max_grad_norm is not None:
-            parameters = optimizer.param_groups[0]["params"]
-            torch.nn.utils.clip_grad_norm_(parameters, self._hyper.max_grad_norm)
-        optimizer.step()
-
-    def _both(self, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
-        """Runs both jobs, side by side where the learner has a second thread."""
-        if self._second_thread is None:
-            return first(), second()
-        future = self._second_thread.submit(second)
-        try:
-            done = first()
-        finally:
-            future.exception()  # waits: weights must be at rest before anybody puts them back
-        return done, future.result()
-
-    # -- the guard against non-finite numbers --------------------------------------------------------------------
-
-    def _weights(self) -> list[Tensor]:
-        return [tensor.detach().clone() for tensor in self._everything()]
-
-    def _everything(self) -> Iterator[Tensor]:
-        for module in self._modules():
-            yield from module.parameters()
-        for optimizer in self._optimizers:
-            for moments in optimizer.state.values():
-                yield from moments.values()
-
-    def _put_back(self, before: Sequence[Tensor]) -> None:
-        # Moments that did not exist before the update come last in their group: forget those of a first update.
-        now = list(self._everything())
-        if len(now) != len(before):
-            for optimizer in self._optimizers:
-                optimizer.state.clear()
-            now = list(self._everything())
-        with torch.no_grad():
-            for tensor, old in zip(now, before, strict=True):
-                tensor.copy_(old)
-
-    def _check_weights(self) -> None:
-        for module in self._modules():
-            for name, tensor in module.named_parameters():
-                if not bool(torch.isfinite(tensor).all()):
-                    raise self._non_finite(f"weight {name}", float("nan"))
-
     @torch.no_grad()
-    def _check_outputs(self, experience: _Experience) -> None:
-        """Finite weights are not enough: a log-deviation of 100 is finite, what is sampled with it is not."""
-        rows = torch.arange(min(_ROWS_CHECKED, len(experience.log_prob)), device=self._device)
-        inputs = experience.batch(rows).inputs
+    def _check_outputs(self, batch: Minibatch) -> None:
         if self._shared is not None:
-            parameters, value, _ = self._shared(inputs)
+            parameters, value, _ = self._shared(batch.inputs, batch.memory)
         else:
-            assert self._critic is not None, "a learner has a critic or shares it"
-            parameters, _ = self._actor(inputs)
-            value, _ = self._critic(inputs)
-        deviation = None if parameters.log_std is None else parameters.log_std.exp()
-        for what, output in (
-            ("mean actions", parameters.mean),
-            ("deviations of actions", deviation),
-            ("chances of choices", parameters.logits),
-            ("values", value),
-        ):
-            if output is not None and not bool(torch.isfinite(output).all()):
-                raise self._non_finite(what, float(output[~torch.isfinite(output)][0]))
-
-    def _non_finite(self, what: str, found: float) -> NonFiniteError:
-        return NonFiniteError(
-            f"the update made the {what} non-finite; the weights before it were put back",
-            where=self.name,
-            found=str(found),
-            cure="lower learning_rate, or set max_grad_norm (0.5 is usual); look at the size of the rewards",
-        )
-
-    # -- state ---------------------------------------------------------------------------------------------------
-
-    def _modules(self) -> list[torch.nn.Module]:
-        if self._shared is not None:
-            return [self._shared]
-        assert self._critic is not None, "a learner has a critic or shares it"
-        return [self._actor, self._critic]
-
-    def state(self) -> dict[str, Any]:
-        """As `Learner.state`."""
-        return {
-            "networks": {str(index): module_state(module) for index, module in enumerate(self._modules())},
-            "optimizers": {str(index): optimizer_state(adam) for index, adam in enumerate(self._optimizers)},
-            "shuffle": self._shuffle.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """As `Learner.restore`."""
-        for index, module in enumerate(self._modules()):
-            load_module_state(module, state["networks"][str(index)], where=self.name)
-        for index, optimizer in enumerate(self._optimizers):
-            load_optimizer_state(optimizer, state["optimizers"].get(str(index), {}))
-        self._shuffle.bit_generator.state = state["shuffle"]
-
-    def take_over(self, networks: Mapping[str, Any]) -> list[str]:
-        """Takes the weights of another learner's networks where name and shape fit; says in words what it did.
-
-        Args:
-            networks: the entry `networks` of another learner's `state`; empty if it has none for this behavior.
-
-        Raises:
-            CheckpointError: there are networks, but nothing in them fits.
-        """
-        if not networks:
-            return ["starts fresh; the other run does not have it"]
-        lines, taken = [], 0
-        for index, module in enumerate(self._modules()):
-            loaded, left = load_what_fits(module, networks.get(str(index), {}))
-            taken += len(loaded)
-            role = type(module).__name__
-            lines.append(f"{role}: took over {len(loaded)} of {len(loaded) + len(left)} arrays")
-            lines += [f"{role}: {line}" for line in left]
-        if taken == 0:
-            raise CheckpointError(
-                "nothing in the other run's networks fits",
-                where=self.name,
-                cure="start without --initialize-from, or with the network_settings of that run",
-            )
-        return lines
-
-    def close(self) -> None:
-        """As `Learner.close`."""
-        if self._second_thread is not None:
-            self._second_thread.shutdown()
-
-
-def _batches_of(experience: _Experience, batches: Sequence[Tensor]) -> Iterator[_Experience]:
-    for rows in batches:
-        yield experience.batch(rows)
+            parameters, _ = self._actor(batch.inputs, batch.memory)
+            value, _ = self._own_critic(batch.inputs, batch.critic_memory)
+        self._check_parameters(parameters)
+        self._guard.check("values", value)

@@ -1,4 +1,4 @@
-"""The losses of PPO as functions from columns to numbers."""
+"""The clipped losses of PPO and of POCA as functions from columns to numbers."""
 
 from __future__ import annotations
 

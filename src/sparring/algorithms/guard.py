@@ -1,0 +1,80 @@
+"""The guard against non-finite numbers: an update is whole and finite, or it never was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from sparring.errors import NonFiniteError
+
+__all__ = ["WeightGuard"]
+
+
+class WeightGuard:
+    """Remembers weights and moments before an update, and puts them back when something became non-finite.
+
+    Args:
+        name: the behavior, for messages.
+        modules: everything the update changes, each module once.
+        optimizers: theirs.
+    """
+
+    def __init__(
+        self, name: str, modules: Sequence[torch.nn.Module], optimizers: Sequence[torch.optim.Optimizer]
+    ) -> None:
+        self._name = name
+        self._modules = list(modules)
+        self._optimizers = list(optimizers)
+
+    def remember(self) -> list[Tensor]:
+        """Copies of everything, for `put_back`."""
+        return [tensor.detach().clone() for tensor in self._everything()]
+
+    @torch.no_grad()
+    def put_back(self, before: Sequence[Tensor]) -> None:
+        """Undoes everything since `before` was remembered."""
+        now = list(self._everything())
+        # Moments that did not exist before the update come last in their group: forget those of a first update.
+        if len(now) != len(before):
+            for optimizer in self._optimizers:
+                optimizer.state.clear()
+            now = list(self._everything())
+        for tensor, old in zip(now, before, strict=True):
+            tensor.copy_(old)
+
+    def check_weights(self) -> None:
+        """Looks at every weight.
+
+        Raises:
+            NonFiniteError: one is not finite.
+        """
+        for module in self._modules:
+            for name, tensor in module.named_parameters():
+                self.check(f"weight {name}", tensor)
+
+    def check(self, what: str, values: Tensor | None) -> None:
+        """Looks at some numbers.
+
+        Raises:
+            NonFiniteError: one is not finite.
+        """
+        if values is not None and not bool(torch.isfinite(values).all()):
+            raise self.refusal(what, float(values[~torch.isfinite(values)][0]))
+
+    def refusal(self, what: str, found: float) -> NonFiniteError:
+        """The error to raise; whoever raises it puts the weights back."""
+        return NonFiniteError(
+            f"the update made the {what} non-finite; the weights before it were put back",
+            where=self._name,
+            found=str(found),
+            cure="lower learning_rate, or set max_grad_norm (0.5 is usual); look at the size of the rewards",
+        )
+
+    def _everything(self) -> Iterator[Tensor]:
+        for module in self._modules:
+            yield from module.parameters()
+        for optimizer in self._optimizers:
+            for moments in optimizer.state.values():
+                yield from moments.values()

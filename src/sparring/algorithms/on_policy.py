@@ -1,0 +1,272 @@
+"""What on-policy learners share: the rollout, minibatches, the actor's loss, schedules, the guard and the state."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sparring.algorithms.clipped_losses import policy_loss
+from sparring.algorithms.experience import Experience, Minibatch, features_of
+from sparring.algorithms.guard import WeightGuard
+from sparring.algorithms.learner import Learner, UpdateReport
+from sparring.algorithms.schedules import scheduled
+from sparring.algorithms.torch_state import (
+    load_module_state,
+    load_optimizer_state,
+    load_what_fits,
+    module_state,
+    optimizer_state,
+)
+from sparring.errors import CheckpointError, NonFiniteError
+from sparring.networks import ActionDistribution, ActionParameters, Actor, Normalizer
+from sparring.networks.policy import Policy
+from sparring.networks.threads import second_thread
+from sparring.rollouts import Rollout, cut_sequences
+from sparring.settings import BehaviorSettings, ScheduleKind
+from sparring.specs import BehaviorSpec
+
+__all__ = ["OnPolicyLearner", "standardized"]
+
+_ROWS_CHECKED = 256
+_LEAST_DEVIATION = 1e-10
+
+
+class OnPolicyLearner(Learner):
+    """A learner that learns from what its own policy just did, and then forgets it.
+
+    An algorithm adds its critic: `_build_critic` makes it, `_experience` judges a rollout with it, `_learn` takes the
+    steps. The actor is learned here. Arguments as for `Learner`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        spec: BehaviorSpec,
+        settings: BehaviorSettings,
+        *,
+        device: torch.device,
+        seed: int,
+        parallel: bool,
+    ) -> None:
+        self.name = name
+        self._spec = spec
+        self._settings = settings
+        self._hyper = settings.hyperparameters
+        self._memory_plan = settings.network_settings.memory
+        self._device = device
+        self._signals = ("extrinsic",)
+        weights, shuffle = np.random.SeedSequence(seed).spawn(2)
+        generator = torch.Generator().manual_seed(int(weights.generate_state(1, np.uint64)[0] >> np.uint64(1)))
+        self._shuffle = np.random.Generator(np.random.PCG64(shuffle))
+        self._optimizers: list[torch.optim.Adam] = []
+        self._actor = self._build(generator, Normalizer.of(spec, settings.network_settings))
+        self.policy = Policy(spec, self._actor, device=device)
+        self._guard = WeightGuard(name, self._modules(), self._optimizers)
+        is_split = parallel and len(self._optimizers) > 1
+        self._second_thread = second_thread(f"{name} critic") if is_split else None
+
+    # -- what an algorithm adds ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _build(self, generator: torch.Generator, normalizer: Normalizer | None) -> Actor:
+        """Makes the networks and `_optimizers`, the actor's first; gives the actor."""
+
+    @abstractmethod
+    def _modules(self) -> list[torch.nn.Module]:
+        """The networks, in the order in which they are stored."""
+
+    @abstractmethod
+    def _experience(self, rollout: Rollout) -> tuple[Experience, NDArray[np.float32]]:
+        """What is learned from, and the values `[rows, signals]` of its rows."""
+
+    @abstractmethod
+    def _learn(
+        self, experience: Experience, batches: Sequence[Tensor], *, epsilon: float, beta: float
+    ) -> dict[str, float]:
+        """Takes the steps; gives the losses."""
+
+    @abstractmethod
+    def _check_outputs(self, batch: Minibatch) -> None:
+        """Looks at what the networks make of some rows.
+
+        Raises:
+            NonFiniteError: something is not finite.
+        """
+
+    # -- collecting ------------------------------------------------------------------------------------------------
+
+    def make_rollout(self) -> Rollout:
+        """As `Learner.make_rollout`."""
+        return Rollout(
+            self.policy.layout.input_shapes,
+            self._spec.action_spec,
+            # Room for the buffer and for the decisions of many agents that wait for their outcome.
+            capacity=self._hyper.buffer_size + 1024,
+            memory_size=self.policy.memory_size,
+            critic_memory_size=self._critic_memory_size,
+        )
+
+    @property
+    def _critic_memory_size(self) -> int:
+        """Numbers of memory of a critic that has a memory of its own; 0 without."""
+        return 0
+
+    def wants_update(self, rollout: Rollout, *, step: int) -> bool:
+        """The rollout is full."""
+        del step
+        return rollout.num_complete >= self._hyper.buffer_size
+
+    # -- the update ------------------------------------------------------------------------------------------------
+
+    def update(self, rollout: Rollout, *, step: int) -> UpdateReport:
+        """As `Learner.update`."""
+        report = {
+            "Policy/Learning Rate": self._scheduled(self._hyper.learning_rate_schedule, "learning_rate", 1e-10, step),
+            "Policy/Epsilon": self._scheduled(self._hyper.epsilon_schedule, "epsilon", 0.1, step),
+            "Policy/Beta": self._scheduled(self._hyper.beta_schedule, "beta", 1e-5, step),
+        }
+        for optimizer in self._optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = report["Policy/Learning Rate"]
+        experience, values = self._experience(rollout)
+        batches = self._minibatches(self._parts(rollout, len(experience)))
+        before = self._guard.remember()
+        try:
+            report |= self._learn(experience, batches, epsilon=report["Policy/Epsilon"], beta=report["Policy/Beta"])
+            self._guard.check_weights()
+            self._check_outputs(experience.batch(torch.arange(min(_ROWS_CHECKED, len(experience))).to(self._device)))
+            if self._actor.normalizer is not None:
+                self._actor.normalizer.update(experience.inputs[0])
+        except NonFiniteError:
+            self._guard.put_back(before)
+            raise
+        for signal, value in zip(self._signals, values.mean(axis=0).tolist(), strict=True):
+            report[f"Policy/{signal.capitalize()} Value Estimate"] = value
+        return report
+
+    def _scheduled(self, kind: ScheduleKind, name: str, end: float, step: int) -> float:
+        start = float(getattr(self._hyper, name))
+        return scheduled(kind, start, end=end, step=step, max_steps=self._settings.max_steps)
+
+    def _parts(self, rollout: Rollout, rows: int) -> NDArray[np.int64]:
+        """What minibatches are put together from: single rows, or with memory sequences of them."""
+        if self._memory_plan is None:
+            return np.arange(rows)
+        size = rollout.size
+        table = cut_sequences(rollout.next_row[:size], rollout.status[:size], length=self._memory_plan.sequence_length)
+        place = np.full(size + 1, -1, np.int64)  # the last one for padding
+        place[rollout.complete_rows()] = np.arange(rows)
+        return place[table]
+
+    def _minibatches(self, parts: NDArray[np.int64] | int) -> list[Tensor]:
+        """The rows or sequences of every minibatch of every epoch; what does not fill one is left out of its epoch."""
+        if isinstance(parts, int):
+            parts = np.arange(parts)
+        count = len(parts)
+        length = 1 if parts.ndim == 1 else parts.shape[1]
+        batch_size = min(max(1, self._hyper.batch_size // length), count)
+        batches = []
+        for _ in range(self._hyper.num_epoch):
+            order = torch.from_numpy(parts[self._shuffle.permutation(count)]).to(self._device)
+            batches += [order[start : start + batch_size] for start in range(0, count - batch_size + 1, batch_size)]
+        return batches
+
+    def _learn_actor(self, experience: Experience, batches: Sequence[Tensor], *, epsilon: float, beta: float) -> float:
+        losses = []
+        for rows in batches:
+            batch = experience.batch(rows)
+            features = features_of(self._actor.body, batch, batch.memory)
+            loss, entropy = self._policy_terms(self._actor.heads.forward(features), batch, epsilon=epsilon)
+            self._descend(self._optimizers[0], loss - beta * entropy, "policy loss")
+            losses.append(abs(loss.item()))
+        return float(np.mean(losses))
+
+    def _policy_terms(self, parameters: ActionParameters, batch: Minibatch, *, epsilon: float) -> tuple[Tensor, Tensor]:
+        distribution = ActionDistribution(parameters, self._spec.action_spec, batch.blocked)
+        log_prob = distribution.log_prob(batch.continuous, batch.discrete)
+        loss = policy_loss(log_prob, batch.log_prob, batch.advantage, epsilon=epsilon)
+        return loss, distribution.entropy().mean()
+
+    def _descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, what: str) -> None:
+        if not math.isfinite(loss.item()):
+            raise self._guard.refusal(what, loss.item())
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if self._hyper.max_grad_norm is not None:
+            parameters = optimizer.param_groups[0]["params"]
+            torch.nn.utils.clip_grad_norm_(parameters, self._hyper.max_grad_norm)
+        optimizer.step()
+
+    def _check_parameters(self, parameters: ActionParameters) -> None:
+        """Finite weights are not enough: a log-deviation of 100 is finite, what is sampled with it is not."""
+        self._guard.check("mean actions", parameters.mean)
+        self._guard.check("deviations of actions", None if parameters.log_std is None else parameters.log_std.exp())
+        self._guard.check("chances of choices", parameters.logits)
+
+    def _both(self, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
+        """Runs both jobs, side by side where the learner has a second thread."""
+        if self._second_thread is None:
+            return first(), second()
+        future = self._second_thread.submit(second)
+        try:
+            done = first()
+        finally:
+            future.exception()  # waits: weights must be at rest before anybody puts them back
+        return done, future.result()
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """As `Learner.state`."""
+        return {
+            "networks": {str(index): module_state(module) for index, module in enumerate(self._modules())},
+            "optimizers": {str(index): optimizer_state(adam) for index, adam in enumerate(self._optimizers)},
+            "shuffle": self._shuffle.bit_generator.state,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """As `Learner.restore`."""
+        for index, module in enumerate(self._modules()):
+            load_module_state(module, state["networks"][str(index)], where=self.name)
+        for index, optimizer in enumerate(self._optimizers):
+            load_optimizer_state(optimizer, state["optimizers"].get(str(index), {}))
+        self._shuffle.bit_generator.state = state["shuffle"]
+
+    def take_over(self, networks: Mapping[str, Any]) -> list[str]:
+        """As `Learner.take_over`."""
+        if not networks:
+            return ["starts fresh; the other run does not have it"]
+        lines, taken = [], 0
+        for index, module in enumerate(self._modules()):
+            loaded, left = load_what_fits(module, networks.get(str(index), {}))
+            taken += len(loaded)
+            role = type(module).__name__
+            lines.append(f"{role}: took over {len(loaded)} of {len(loaded) + len(left)} arrays")
+            lines += [f"{role}: {line}" for line in left]
+        if taken == 0:
+            raise CheckpointError(
+                "nothing in the other run's networks fits",
+                where=self.name,
+                cure="start without --initialize-from, or with the network_settings of that run",
+            )
+        return lines
+
+    def close(self) -> None:
+        """As `Learner.close`."""
+        if self._second_thread is not None:
+            self._second_thread.shutdown()
+
+
+def standardized(advantage: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`[rows]` with mean 0 and deviation 1; equal advantages are 0."""
+    # In double precision: the square of a large reward does not fit a float32.
+    exact = advantage.astype(np.float64)
+    standard: NDArray[np.float32] = ((exact - exact.mean()) / (exact.std() + _LEAST_DEVIATION)).astype(np.float32)
+    return standard

@@ -1,0 +1,50 @@
+"""Small games with a known best score are learned to a stated score in a stated number of steps.
+
+The full versions, with more seeds, are in `benchmarks/learning`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.learning.tasks import PickEntity, Pointing, Recall
+from tests.algorithms.playing import play
+
+pytestmark = pytest.mark.learn
+
+
+def ppo(network: dict[str, Any] | None = None, **hyper: Any) -> dict[str, Any]:
+    return {
+        "hyperparameters": {
+            "batch_size": 256,
+            "buffer_size": 1024,
+            "learning_rate": 3e-3,
+            "learning_rate_schedule": "constant",
+            "num_epoch": 4,
+            "beta": 1e-2,
+            **hyper,
+        },
+        "network_settings": {"hidden_units": 32, "num_layers": 1, **(network or {})},
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_bit_is_recalled_five_steps_later_with_memory(seed: int) -> None:
+    settings = ppo({"memory": {"sequence_length": 8, "memory_size": 32}})
+    assert play(Recall(agents=64, seed=seed), settings, steps=30_000, seed=seed) > 0.95
+
+
+def test_a_bit_is_not_recalled_without_memory() -> None:
+    assert play(Recall(agents=64, seed=1), ppo(), steps=15_000) < 0.6
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_the_quarter_of_a_picture_with_the_bright_square_is_pointed_to(seed: int) -> None:
+    assert play(Pointing(agents=64, seed=seed), ppo(), steps=20_000, seed=seed) > 0.9
+
+
+def test_the_brightest_of_a_list_of_things_is_picked() -> None:
+    # Naming any number that is there gives about a half.
+    assert play(PickEntity(agents=64, seed=1), ppo(), steps=16_000, seed=1) > 0.8

@@ -1,0 +1,55 @@
+"""Runs of every way to learn are resumed exactly: stopped or not, every bit is the same in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.learning.tasks import Recall, Task
+from sparring.worlds.registry import CreateWorld
+from tests import games
+from tests.training.run_comparison import curves, differences, final_state
+from tests.training.runs_in_process import small_settings, train_small
+
+MEMORY = {"hidden_units": 8, "num_layers": 1, "normalize": True, "memory": {"sequence_length": 4, "memory_size": 6}}
+
+
+def task(kind: type[Task], *, agents: int) -> CreateWorld:
+    def create(*, num_arenas: int, seed: int, threads: int) -> Task:
+        del num_arenas, threads
+        return kind(agents=agents, seed=seed)
+
+    return create
+
+
+CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
+    "memory": (task(Recall, agents=8), {"network_settings": MEMORY, "self_play": None}),
+    "memory-shared": (
+        task(Recall, agents=8),
+        {
+            "network_settings": MEMORY,
+            "self_play": None,
+            "hyperparameters": {"batch_size": 32, "buffer_size": 128, "shared_critic": True},
+        },
+    ),
+    "memory-self-play": (games.duel, {"network_settings": MEMORY}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_stopping_and_resuming_changes_no_bit(name: str, tmp_path: Path) -> None:
+    game, changes = CASES[name]
+    folders = tmp_path / "straight", tmp_path / "stopped"
+    train_small(small_settings(folders[0], **changes), game)
+    settings = small_settings(folders[1], **changes)
+    report = train_small(settings, game, stop_after=17)
+    while report.was_interrupted:
+        report = train_small(settings, game, resume=True, stop_after=17)
+    first, second = (final_state(folder) for folder in folders)
+    assert differences(first, second) == []
+    assert curves(folders[0]) == curves(folders[1])
+    learners = [training["learner"] for training in first["collector"]["behaviors"].values()]
+    assert all(learner["optimizers"]["0"] for learner in learners)
+    assert len(report.models) == len(learners)  # each was proven against its policy before it was written
