@@ -107,6 +107,7 @@ def run_training(
                 make_game,
                 num_areas=settings.env_settings.num_areas,
                 on_wait=observer.on_message,
+                should_stop=should_stop,
                 log_folder=folder.logs if folder.is_begun else None,
             )
         )
@@ -216,7 +217,14 @@ def _table(
     duels = [("final", final, name, theirs) for name, theirs in opponents]
     duels.insert(1, ("random", nobody, "random", nobody))
     arenas = min(_EVALUATION_ARENAS, matches)
-    game = open_game(settings, make_game, num_areas=arenas, on_wait=observer.on_message, is_evaluation=True)
+    game = open_game(
+        settings,
+        make_game,
+        num_areas=arenas,
+        on_wait=observer.on_message,
+        should_stop=should_stop,
+        is_evaluation=True,
+    )
     with game as environment:
         environment.set_parameters(settings.environment_parameters)
         for our_name, ours, their_name, theirs in duels:
