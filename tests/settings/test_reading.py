@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparring.errors import SettingsError
-from sparring.settings import BehaviorSettings, RunSettings
+from sparring.settings import BehaviorSettings, PPOHyperparameters, RunSettings
 from sparring.settings.reading import (
     SettingsTree,
     assignment,
@@ -304,6 +304,7 @@ def test_a_later_layer_wins_key_by_key_and_mistakes_keep_their_origin(tmp_path: 
     assert from_flag.startswith("--set: behaviors.Striker.time_horizon")
     tree = layered(tree, {"behaviors": {"Striker": {"hyperparameters": {"beta": 0.1}, "time_horizon": 9}}})
     striker = validate_settings(tree).behaviors["Striker"]
+    assert isinstance(striker.hyperparameters, PPOHyperparameters)
     assert (striker.max_steps, striker.hyperparameters.beta, striker.time_horizon) == (7, 0.1, 9)
     assert striker.hyperparameters.batch_size == 1024
 

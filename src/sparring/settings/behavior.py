@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SerializeAsAny,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
-from sparring.settings._section import Section
+from sparring.settings._section import Section, validated_as
+from sparring.settings.hyperparameters import Hyperparameters, PPOHyperparameters, hyperparameters_of
 from sparring.settings.network import NetworkSettings
 from sparring.settings.self_play import SelfPlaySettings
 
-__all__ = ["BehaviorSettings", "ExtrinsicSettings", "PPOHyperparameters", "RewardSignals", "ScheduleKind"]
-
-ScheduleKind = Literal["linear", "constant"]
-
-
-class PPOHyperparameters(Section):
-    """Proximal policy optimization (Schulman et al. 2017)."""
-
-    batch_size: PositiveInt = 1024
-    """Experiences in a minibatch."""
-    buffer_size: PositiveInt = 10_240
-    """Experiences collected before an update."""
-    learning_rate: PositiveFloat = 3e-4
-    """Step size of Adam."""
-    learning_rate_schedule: ScheduleKind = "linear"
-    """Whether the learning rate falls to nothing over max_steps."""
-    beta: float = Field(default=5e-3, ge=0.0)
-    """Weight of the entropy bonus."""
-    beta_schedule: ScheduleKind = "linear"
-    """As learning_rate_schedule, for beta; follows it unless given."""
-    epsilon: float = Field(default=0.2, gt=0.0, lt=1.0)
-    """Clip range of the probability ratio and of the value."""
-    epsilon_schedule: ScheduleKind = "linear"
-    """As learning_rate_schedule, for epsilon; follows it unless given."""
-    lambd: float = Field(default=0.95, ge=0.0, le=1.0)
-    """Lambda of the generalized advantage estimate."""
-    num_epoch: PositiveInt = 3
-    """Passes over the collected experiences in an update."""
-    shared_critic: bool = False
-    """Whether actor and critic share their body."""
-    max_grad_norm: PositiveFloat | None = None
-    """Largest norm of the gradient of actor and of critic; longer ones are scaled down. Not clipped unless given."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _schedules_follow_learning_rate(cls, values: object) -> object:
-        if isinstance(values, dict) and "learning_rate_schedule" in values:
-            kind = values["learning_rate_schedule"]
-            return {"beta_schedule": kind, "epsilon_schedule": kind, **values}
-        return values
-
-    @model_validator(mode="after")
-    def _batch_fits_buffer(self) -> PPOHyperparameters:
-        if self.batch_size > self.buffer_size:
-            raise ValueError(
-                f"batch_size {self.batch_size} is larger than buffer_size {self.buffer_size}: nothing would be learned"
-            )
-        return self
+__all__ = [
+    "BehaviorSettings",
+    "BehavioralCloningSettings",
+    "CuriositySettings",
+    "ExtrinsicSettings",
+    "GAILSettings",
+    "RNDSettings",
+    "RewardSignals",
+]
 
 
 class ExtrinsicSettings(Section):
@@ -147,8 +119,9 @@ class BehaviorSettings(Section):
     """Everything about how one behavior learns."""
 
     trainer_type: Literal["ppo", "sac", "poca"] = "ppo"
-    """The algorithm; only ppo is built in yet."""
-    hyperparameters: PPOHyperparameters = PPOHyperparameters()
+    """The algorithm."""
+    hyperparameters: SerializeAsAny[Hyperparameters] = PPOHyperparameters()
+    """The algorithm's own numbers; which keys there are depends on trainer_type."""
     network_settings: NetworkSettings = NetworkSettings()
     reward_signals: RewardSignals = RewardSignals()
     self_play: SelfPlaySettings | None = None
@@ -178,21 +151,33 @@ class BehaviorSettings(Section):
             return max(1, self.max_steps // self.keep_checkpoints)
         return self.checkpoint_interval
 
-    @field_validator("trainer_type")
     @classmethod
-    def _is_built(cls, kind: str) -> str:
-        if kind not in ("ppo", "poca"):
-            raise ValueError(f"{kind} is not built in yet; with trainer_type: ppo the rest of this section works")
-        return kind
+    def kind_of(cls, key: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a type annotation is anything
+        """The hyperparameters depend on the algorithm."""
+        return hyperparameters_of(str(given.get("trainer_type", "ppo"))) if key == "hyperparameters" else None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _numbers_of_the_algorithm(cls, values: object) -> object:
+        """Without hyperparameters of its own a behavior has those of its algorithm, not those of PPO."""
+        return {"hyperparameters": {}, **values} if isinstance(values, dict) else values
+
+    @field_validator("hyperparameters", mode="wrap")
+    @classmethod
+    def _of_the_algorithm(
+        cls, value: object, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Hyperparameters:
+        section: Hyperparameters = validated_as(
+            hyperparameters_of(info.data.get("trainer_type", "ppo")), value, handler
+        )
+        return section
 
     @field_validator("init_path")
     @classmethod
-    def _is_unset(cls, value: object, info: ValidationInfo) -> object:
-        if value is None:
-            return value
-        if info.field_name == "init_path":
+    def _is_unset(cls, value: object) -> object:
+        if value is not None:
             raise ValueError("files of other toolkits are not read; name a run in checkpoint_settings.initialize_from")
-        raise ValueError("imitation is not built in yet; leave the section away")
+        return value
 
     @model_validator(mode="after")
     def _sequence_fits_batch(self) -> BehaviorSettings:

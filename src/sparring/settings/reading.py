@@ -157,7 +157,7 @@ def validate_settings(tree: Mapping[str, Any], *, source: str = "settings") -> R
         for detail in unknown:
             _remove(given, detail["loc"])
         details = [*unknown, *_errors_of(given, root)]
-        findings += [_finding(detail, root, origins, source) for detail in details]
+        findings += [_finding(detail, root, origins, source, given) for detail in details]
         settings = None
     if findings or settings is None:
         order = {where: number for number, where in enumerate(origins.values())}
@@ -317,18 +317,20 @@ def _is_given(node: object, path: Path) -> bool:
     return False
 
 
-def _finding(detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], source: str) -> Finding:
+def _finding(
+    detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], source: str, tree: Mapping[str, Any]
+) -> Finding:
     path = tuple(key for key in detail["loc"] if key != "[key]")
     where = next((origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in origins), source)
     name = _dotted(path)
     if detail["type"] == "extra_forbidden":
-        return _unknown_key(path, root, where)
+        return _unknown_key(path, root, where, tree)
     if detail["type"] == "value_error":  # a check of ours: its words say what was found and what is allowed
         return Finding(f"{name}: {detail['ctx']['error']}" if name else str(detail["ctx"]["error"]), where)
     if detail["type"] == "missing":
         return Finding(f"{name} is missing", where)
     value = detail["input"].value if isinstance(detail["input"], Unreadable) else detail["input"]
-    kind = kind_at(root, path)
+    kind = kind_at(root, path, tree)
     cure = ""
     if detail["type"] == "literal_error" and isinstance(value, str):
         like = nearest(value, (choice.strip("'") for choice in re.findall(r"'[^']*'", detail["ctx"]["expected"])))
@@ -337,9 +339,9 @@ def _finding(detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], sour
     return Finding(f"{name or 'the whole'} has a wrong value", where, _shown(value), expected, cure)
 
 
-def _unknown_key(path: Path, root: Kind, where: str) -> Finding:
+def _unknown_key(path: Path, root: Kind, where: str, tree: Mapping[str, Any]) -> Finding:
     parent, key = path[:-1], str(path[-1])
-    kind = kind_at(root, parent)
+    kind = kind_at(root, parent, tree)
     known = keys_of(kind)
     homes = list(sections_with_key(kind, key)) if kind is not None else []
     like = nearest(key, known)
