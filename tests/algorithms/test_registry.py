@@ -18,7 +18,7 @@ class PickyLearner(PPOLearner):
 
     @classmethod
     def check_settings(cls, name: str, settings: BehaviorSettings) -> None:
-        if settings.hyperparameters.shared_critic:
+        if getattr(settings.hyperparameters, "shared_critic", False):
             raise SettingsError("picky learns without a shared critic", where=f"behaviors.{name}.hyperparameters")
 
 

@@ -55,13 +55,7 @@ class POCALearner(OnPolicyLearner):
 
     @classmethod
     def check_settings(cls, name: str, settings: BehaviorSettings) -> None:
-        """As `Learner.check_settings`: the critic is the group's, and its attention has four heads."""
-        if settings.hyperparameters.shared_critic:
-            raise SettingsError(
-                "poca can't share its critic with the actor: the critic is the group's",
-                where=f"behaviors.{name}.hyperparameters.shared_critic",
-                cure="leave it out",
-            )
+        """As `Learner.check_settings`: the critic's attention has four heads."""
         hidden = settings.network_settings.hidden_units
         if hidden % _HEADS:
             raise SettingsError(
@@ -76,10 +70,7 @@ class POCALearner(OnPolicyLearner):
         actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
         critic = GroupCritic(spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer)
         self._critic: GroupCritic = critic.to(self._device)
-        self._optimizers = [
-            torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
-            for module in (actor, self._critic)
-        ]
+        self._optimizers = [self._adam(actor.parameters()), self._adam(self._critic.parameters())]
         return actor
 
     def _modules(self) -> list[torch.nn.Module]:

@@ -21,6 +21,7 @@ from sparring.algorithms.experience import Experience, Minibatch, features_of
 from sparring.algorithms.on_policy import OnPolicyLearner, standardized
 from sparring.networks import Actor, Critic, Normalizer, SharedActorCritic
 from sparring.rollouts import Rollout, steps_in_order
+from sparring.settings import PPOHyperparameters
 
 __all__ = ["PPOLearner"]
 
@@ -35,21 +36,18 @@ class PPOLearner(OnPolicyLearner):
         spec, network = self._spec, self._settings.network_settings
         self._shared: SharedActorCritic | None = None
         self._critic: Critic | None = None
-        if self._hyper.shared_critic:
+        if isinstance(self._hyper, PPOHyperparameters) and self._hyper.shared_critic:
             self._shared = SharedActorCritic(
                 spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer
             ).to(self._device)
-            self._optimizers = [self._adam(self._shared)]
+            self._optimizers = [self._adam(self._shared.parameters())]
             return self._shared.actor
         actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
         names = self._signals.names
         critic = Critic(spec, network, signals=names, generator=generator, normalizer=normalizer)
         self._critic = critic.to(self._device)
-        self._optimizers = [self._adam(actor), self._adam(self._critic)]
+        self._optimizers = [self._adam(actor.parameters()), self._adam(self._critic.parameters())]
         return actor
-
-    def _adam(self, module: torch.nn.Module) -> torch.optim.Adam:
-        return torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
 
     def _modules(self) -> list[torch.nn.Module]:
         return [self._shared] if self._shared is not None else [self._actor, self._own_critic]
