@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.learning.tasks import FallenMate, Recall, Task
+from benchmarks.learning.tasks import Aim, FallenMate, Recall, Task
 from sparring.worlds.registry import CreateWorld
 from tests import games
 from tests.algorithms.signals.builders import record
@@ -61,6 +61,7 @@ CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
         {"trainer_type": "poca", "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
     ),
     "poca-self-play": (games.duel, {"trainer_type": "poca"}),
+    "sac": (task(Aim, agents=8), {**SAC, "self_play": None}),
     "sac-self-play": (games.duel, SAC),
     "sac-memory-curiosity": (
         task(Recall, agents=8),
