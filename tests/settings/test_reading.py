@@ -404,10 +404,11 @@ def test_another_algorithm_than_that_of_the_defaults_does_not_inherit_its_hyperp
     assert found["A"].max_steps == found["B"].max_steps == 7
 
 
-def test_a_key_of_another_algorithm_is_told_with_the_nearest_of_its_own(tmp_path: Path) -> None:
+def test_a_key_of_another_algorithm_is_told_with_who_has_it(tmp_path: Path) -> None:
     tree = read(
         tmp_path, "behaviors:\n  A:\n    trainer_type: sac\n    hyperparameters:\n      taw: 0.01\n      beta: 1\n"
     )
     first, second = mistakes(tree)
     assert first.endswith("strikers.yaml:5: unknown key 'taw' in behaviors.A.hyperparameters\n  did you mean 'tau'?")
     assert "strikers.yaml:6: unknown key 'beta' in behaviors.A.hyperparameters" in second
+    assert second.endswith("only ppo and poca have it; leave it away")

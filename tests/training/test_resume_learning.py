@@ -32,7 +32,7 @@ def task(kind: type[Task], *, agents: int) -> CreateWorld:
     return create
 
 
-SAC = {
+SAC: dict[str, Any] = {
     "trainer_type": "sac",
     "hyperparameters": {
         "batch_size": 32,
@@ -92,6 +92,21 @@ def test_stopping_and_resuming_while_imitating_changes_no_bit(
         "behavioral_cloning": {"demo_path": demo, "strength": 0.5, "steps": 300},
     }
     _compare(task(Recall, agents=8), changes, tmp_path)
+
+
+def test_a_run_resumed_without_its_replay_fills_it_again_and_learns_on(tmp_path: Path) -> None:
+    plan = {**SAC["hyperparameters"], "save_replay_buffer": False}
+    settings = small_settings(tmp_path, trainer_type="sac", hyperparameters=plan, self_play=None)
+    game = task(Aim, agents=8)
+    train_small(settings, game, stop_after=16)
+    (before,) = final_state(tmp_path)["collector"]["behaviors"].values()
+    assert before["learner"]["cadence"]["done"] > 10
+    train_small(settings, game, resume=True)
+    (after,) = final_state(tmp_path)["collector"]["behaviors"].values()
+    # As many decisions as were held, then one update for every 4 of the rest.
+    start = before["counters"]["steps"] + before["learner"]["held"]
+    assert before["learner"]["held"] == before["counters"]["steps"]
+    assert after["learner"]["cadence"] == {"start": start, "done": 1 + (after["counters"]["steps"] - start) // 4}
 
 
 def _compare(game: CreateWorld, changes: dict[str, Any], tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ class Hyperparameters(Section):
     max_grad_norm: PositiveFloat | None = Field(default=None, json_schema_extra=OWN)
     """Largest norm of a network's gradient; longer ones are scaled down. Not clipped unless given."""
 
+    @classmethod
+    def cure_for_unknown(cls, key: str) -> str:
+        """Names the algorithms that have the key."""
+        owners = [name for name, section in _BUILT_IN.items() if key in section.model_fields]
+        have = "has" if len(owners) == 1 else "have"
+        return f"only {' and '.join(owners)} {have} it; leave it away" if owners else ""
+
     @model_validator(mode="after")
     def _batch_fits_buffer(self) -> Hyperparameters:
         if self.batch_size > self.buffer_size:

@@ -354,7 +354,10 @@ def _unknown_key(path: Path, root: Kind, where: str, tree: Mapping[str, Any]) ->
     known = keys_of(kind)
     homes = list(sections_with_key(kind, key)) if kind is not None else []
     like = nearest(key, known)
-    if homes:
+    told = kind.section.cure_for_unknown(key) if kind is not None and kind.section is not None else ""
+    if told:
+        cure = told
+    elif homes:
         cure = f"it belongs in {_dotted((*parent, homes[0]))}"
     elif like:
         cure = f"did you mean {like[0]!r}?"

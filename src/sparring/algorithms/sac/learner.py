@@ -307,7 +307,7 @@ class SACLearner(NetworkLearner):
             self._cadence.restore(state["cadence"])
             self._signal_cadence.restore(state["signal_cadence"])
             return
-        self._least_rows = int(state["held"])
+        self._least_rows = min(int(state["held"]), self._hyper.buffer_size)
         _log.warning(
             "%s: the replay was not saved; learning goes on when %d decisions have been collected again "
             "(hyperparameters.save_replay_buffer: true keeps it)",

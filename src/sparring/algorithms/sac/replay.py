@@ -53,7 +53,7 @@ class ReplayBatch:
         """Features `[rows, features]` of the real decisions by a body with its memory before the sequences."""
         seen = [column[:, :-1].flatten(0, 1) for column in self.inputs]
         features, _ = body.forward(seen, memory, self.length)
-        return self._real(features)
+        return _chosen(features, self.places)
 
     def following_features(self, body: nn.Module) -> Tensor:
         """Features `[rows, features]` of what followed the real decisions; memory begins with the sequences."""
@@ -63,10 +63,7 @@ class ReplayBatch:
             features = features.view(-1, self.length + 1, features.shape[1])[:, 1:].flatten(0, 1)
         else:
             features, _ = body.forward([column[:, 1:].flatten(0, 1) for column in self.inputs], None, 1)
-        return self._real(features)
-
-    def _real(self, features: Tensor) -> Tensor:
-        return features if self.places is None else features.index_select(0, self.places)
+        return _chosen(features, self.places)
 
 
 class Replay:
@@ -141,16 +138,17 @@ class Replay:
 
         filled = self._filled[places]
         sequence, step = np.nonzero(np.arange(self.length) < filled[:, None])
-        is_whole = len(sequence) == len(places) * self.length
         at = (places[sequence], step)
+        real = None if len(sequence) == len(places) * self.length else tensor(sequence * self.length + step)
+        inputs = [tensor(column[places]) for column in self._inputs]
         return ReplayBatch(
-            inputs=[tensor(column[places]) for column in self._inputs],
-            places=None if is_whole else tensor(sequence * self.length + step),
+            inputs=inputs,
+            places=real,
             memory=None if self._memory is None else tensor(self._memory[places]),
             blocked=None if self._blocked is None else tensor(self._blocked[at]),
             transitions=Transitions(
-                inputs=[tensor(column[at]) for column in self._inputs],
-                next_inputs=[tensor(column[at[0], step + 1]) for column in self._inputs],
+                inputs=[_chosen(column[:, :-1].flatten(0, 1), real) for column in inputs],
+                next_inputs=[_chosen(column[:, 1:].flatten(0, 1), real) for column in inputs],
                 continuous=tensor(self._continuous[at]),
                 discrete=tensor(self._discrete[at]),
                 terminated=tensor(self._terminated[at]),
@@ -252,3 +250,8 @@ def _one_of_each(rows: NDArray[np.int64], trajectory: NDArray[np.int64]) -> list
     rank = np.empty(len(rows), np.int64)
     rank[order] = np.arange(len(rows)) - begins
     return [rows[rank == place] for place in range(int(rank.max(initial=-1)) + 1)]
+
+
+def _chosen(rows: Tensor, places: Tensor | None) -> Tensor:
+    """The rows in some places; all where there are none given."""
+    return rows if places is None else rows.index_select(0, places)
