@@ -56,10 +56,7 @@ def test_checkpoints_are_spread_evenly_if_so_set() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("behaviors: {A: {trainer_type: poca}}", "poca is not built in yet"),
         ("behaviors: {A: {trainer_type: sac}}", "sac is not built in yet"),
-        ("behaviors: {A: {reward_signals: {gail: {demo_path: x}}}}", "gail not built in yet"),
-        ("behaviors: {A: {behavioral_cloning: {demo_path: x}}}", "imitation is not built in yet"),
         ("behaviors: {A: {init_path: there}}", "initialize_from"),
         ("checkpoint_settings: {inference: true}", "sparring evaluate"),
     ],
