@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.environments import Environment
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
@@ -52,7 +53,7 @@ class WalkGame(Environment):
         self._place = [np.zeros((num_arenas, role.agents), np.int64) for role in roles]
         self._tick = np.zeros(num_arenas, np.int64)
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
-        self._moves: dict[str, np.ndarray] = {}
+        self._moves: dict[str, NDArray[Any]] = {}
         self.closed = False
 
     @property
@@ -64,7 +65,7 @@ class WalkGame(Environment):
         for role in self._roles:
             self._steps[role.full_name] = (self._decisions(role, None), TerminalSteps.empty(self._spec))
 
-    def _begin(self, arenas: np.ndarray) -> None:
+    def _begin(self, arenas: NDArray[Any]) -> None:
         self._tick[arenas] = 0
         for place in self._place:
             place[arenas] = self._rng.integers(-1, 2, (len(arenas), place.shape[1]))
@@ -86,7 +87,7 @@ class WalkGame(Environment):
         for role, terminal in zip(self._roles, terminals, strict=True):
             self._steps[role.full_name] = (self._decisions(role, over), terminal)
 
-    def _observations(self, index: int, arenas: np.ndarray) -> np.ndarray:
+    def _observations(self, index: int, arenas: NDArray[Any]) -> NDArray[Any]:
         place = self._place[index][arenas]
         columns = [
             place / self._half,
@@ -95,7 +96,7 @@ class WalkGame(Environment):
         ]
         return np.stack(columns, axis=-1).reshape(-1, 3).astype(np.float32)
 
-    def _identity(self, index: int, arenas: np.ndarray) -> dict[str, Any]:
+    def _identity(self, index: int, arenas: NDArray[Any]) -> dict[str, Any]:
         agents = self._roles[index].agents
         first = sum(role.agents for role in self._roles[:index]) * self._arenas
         ids = first + arenas[:, None] * agents + np.arange(agents)
@@ -107,7 +108,7 @@ class WalkGame(Environment):
             "arena_id": np.repeat(arenas, agents).astype(np.int32),
         }
 
-    def _decisions(self, role: Role, begun: np.ndarray | None) -> DecisionSteps:
+    def _decisions(self, role: Role, begun: NDArray[Any] | None) -> DecisionSteps:
         index = self._roles.index(role)
         arenas = np.arange(self._arenas)
         cost = np.full(self._arenas, -0.05, np.float32)
@@ -119,7 +120,7 @@ class WalkGame(Environment):
             **self._identity(index, arenas),
         )
 
-    def _terminals(self, index: int, reached: np.ndarray, ended: np.ndarray, *, interrupted: Any) -> TerminalSteps:
+    def _terminals(self, index: int, reached: NDArray[Any], ended: NDArray[Any], *, interrupted: Any) -> TerminalSteps:
         agents = self._roles[index].agents
         reward = np.where(reached[ended, index], 1.0, -0.05).astype(np.float32)
         return TerminalSteps(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.cli.main import main
 from sparring.networks import Actor
@@ -67,7 +69,7 @@ def test_a_policy_with_memory_is_recorded_too(tmp_path: Path) -> None:
         deterministic=True,
     )
     found = read_demonstration(path)
-    memory = np.zeros((1, 4), np.float32)
+    memory: NDArray[Any] = np.zeros((1, 4), np.float32)
     for row in range(len(found)):
         if found.done[row]:
             memory[:] = 0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.environments import Environment
 from sparring.errors import NonFiniteError
@@ -53,7 +54,7 @@ class NumberGame(Environment):
         self.time, self.resets = 0, self.resets + 1
         self._ended[:] = False
 
-    def _here(self) -> np.ndarray:
+    def _here(self) -> NDArray[Any]:
         return np.flatnonzero(self._begins <= self.time)
 
     def step(self) -> None:
@@ -92,7 +93,7 @@ class Always:
 
     class Layout:
         @staticmethod
-        def inputs(obs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        def inputs(obs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
             return list(obs)
 
     layout = Layout()
@@ -102,7 +103,7 @@ class Always:
         self.number = number
 
     def act(
-        self, inputs: Sequence[np.ndarray], mask: Any, generator: torch.Generator, *, memory: np.ndarray
+        self, inputs: Sequence[NDArray[Any]], mask: Any, generator: torch.Generator, *, memory: NDArray[Any]
     ) -> PolicyOutput:
         rows = len(inputs[0])
         return PolicyOutput(np.zeros((rows, 0), np.float32), np.full((rows, 1), self.number, np.int64))

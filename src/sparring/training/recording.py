@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.environments import Environment
 from sparring.errors import SpecError, nearest
@@ -133,7 +135,7 @@ def _by_policy(
     policy: Policy,
     decision: DecisionSteps,
     table: AgentTable,
-    slots: np.ndarray,
+    slots: NDArray[Any],
     generator: torch.Generator,
     *,
     deterministic: bool,
