@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparring.algorithms import Learner, PPOLearner
 from sparring.networks import ObservationLayout
-from sparring.networks.policy import PolicyOutput
+from sparring.networks.drawing import PolicyOutput
 from sparring.rollouts import Rollout, RowStatus
 from sparring.selfplay import LIVE
 from sparring.settings import BehaviorSettings

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparring.environments import Environment
 from sparring.errors import NonFiniteError
-from sparring.networks.policy import PolicyOutput
+from sparring.networks.drawing import PolicyOutput
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.training.evaluation import EvaluationRow, Tally, duel, play_matches
@@ -106,7 +106,8 @@ class Always:
         self, inputs: Sequence[NDArray[Any]], mask: Any, generator: torch.Generator, *, memory: NDArray[Any]
     ) -> PolicyOutput:
         rows = len(inputs[0])
-        return PolicyOutput(np.zeros((rows, 0), np.float32), np.full((rows, 1), self.number, np.int64))
+        nothing = np.zeros(rows, np.float32)
+        return PolicyOutput(np.zeros((rows, 0), np.float32), np.full((rows, 1), self.number), nothing, nothing)
 
     def actions(self, output: PolicyOutput) -> ActionBatch:
         return ActionBatch(output.continuous, output.discrete.astype(np.int32))
