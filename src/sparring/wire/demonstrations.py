@@ -156,6 +156,8 @@ def _framed(data: bytes, at: int, path: Path | str) -> tuple[bytes, int]:
 class DemonstrationWriter:
     """Writes one agent's experiences; a context manager, and whole only when it was closed.
 
+    Left with an error before anything was recorded, it leaves no file.
+
     Args:
         path: the file, which must not exist.
         name: of the recording; other characters than letters, digits, spaces and hyphens are left out.
@@ -229,6 +231,8 @@ class DemonstrationWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if error is not None and self._steps == 0:
+            Path(self._file.name).unlink(missing_ok=True)
 
     def _header(self) -> bytes:
         name = self._name
