@@ -477,7 +477,7 @@ class Collector:
         learned = slots[is_live & ~table.is_dropped[slots]] if self._records(read.behavior) else slots[:0]
         if len(learned):
             total = table.returns[learned] + table.group_returns[learned]
-            strength = read.training.settings.reward_signals.extrinsic.strength
+            extrinsic = read.training.settings.reward_signals.extrinsic
             add = self._statistics.add_many
             name = read.behavior.name
             add(name, "Environment/Cumulative Reward", table.returns[learned], Aggregation.HISTOGRAM)
@@ -485,7 +485,8 @@ class Collector:
                 group_returns = table.group_returns[learned]
                 add(name, "Environment/Group Cumulative Reward", group_returns, Aggregation.HISTOGRAM)
             add(name, "Environment/Episode Length", table.length[learned].astype(np.float64))
-            add(name, "Policy/Extrinsic Reward", total * strength)
+            if extrinsic is not None:
+                add(name, "Policy/Extrinsic Reward", total * extrinsic.strength)
             read.training.episodes += len(learned)
             read.training.recent_returns.extend(total.tolist())
         others = np.setdiff1d(slots, learned)

@@ -24,6 +24,7 @@ from sparring.training.behavior import BehaviorTraining
 from sparring.training.collector import Collector
 from sparring.training.exporting import ModelExporter
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SpeedMeter
+from sparring.training.refusals import constants
 from sparring.training.seeds import SeedStreams
 
 __all__ = ["TrainingRun"]
@@ -90,7 +91,7 @@ class TrainingRun:
         self._store: CheckpointStore = folder.checkpoints(keep=0 if 0 in kept else max(kept))
         self._exporter = ModelExporter(folder, opset=settings.export_settings.opset)
         self._initial_weights = initial_weights or {}
-        environment.set_parameters(settings.environment_parameters)
+        environment.set_parameters(constants(settings))
         environment.reset()
         is_parallel = threads > 1 and device.type == "cpu"
         self._second_thread = second_thread("opponents") if is_parallel else None

@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from sparring.algorithms import check_algorithms
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -27,6 +26,7 @@ from sparring.training.device import arithmetic_threads, choose_device, one_netw
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.games import is_editor, is_started, open_game
 from sparring.training.progress import Observer
+from sparring.training.refusals import check_can_run, constants
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
 from sparring.worlds.registry import CreateWorld
@@ -86,7 +86,7 @@ def run_training(
     start = settings.checkpoint_settings
     mode: StartMode = "resume" if start.resume or start.load_model else "force" if start.force else "new"
     check_writers(settings.writers)
-    check_algorithms(settings.behaviors, settings.default_settings)
+    check_can_run(settings)
     device, why = choose_device(settings.torch_settings.device or "auto")
     threads = arithmetic_threads(settings.torch_settings.threads)
     if settings.env_settings.seed < 0:
@@ -218,7 +218,7 @@ def _table(
     arenas = min(_EVALUATION_ARENAS, matches)
     game = open_game(settings, make_game, num_areas=arenas, on_wait=observer.on_message, is_evaluation=True)
     with game as environment:
-        environment.set_parameters(settings.environment_parameters)
+        environment.set_parameters(constants(settings))
         for our_name, ours, their_name, theirs in duels:
             for row in duel(
                 environment,
