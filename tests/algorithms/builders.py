@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sparring.algorithms import PPOLearner
+from sparring.algorithms import Learner, PPOLearner
 from sparring.networks import ObservationLayout
 from sparring.networks.policy import PolicyOutput
 from sparring.rollouts import Rollout, RowStatus
@@ -116,7 +116,7 @@ def judged(learner: Any, rollout: Rollout) -> tuple[Any, np.ndarray]:
 
 
 def act(
-    learner: PPOLearner,
+    learner: Learner,
     rollout: Rollout,
     rows: np.ndarray,
     inputs: list[np.ndarray],

@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
-from benchmarks.learning.tasks import Recall, Task
+from benchmarks.learning.tasks import FallenMate, Recall, Task
 from sparring.worlds.registry import CreateWorld
 from tests import games
+from tests.algorithms.signals.builders import record
 from tests.training.run_comparison import curves, differences, final_state
 from tests.training.runs_in_process import small_settings, train_small
 
 MEMORY = {"hidden_units": 8, "num_layers": 1, "normalize": True, "memory": {"sequence_length": 4, "memory_size": 6}}
+
+SMALL = {"hidden_units": 8, "num_layers": 1}
+CURIOUS = {
+    "extrinsic": {},
+    "curiosity": {"strength": 0.1, "network_settings": SMALL},
+    "rnd": {"strength": 0.1, "network_settings": SMALL},
+}
 
 
 def task(kind: type[Task], *, agents: int) -> CreateWorld:
@@ -35,12 +43,37 @@ CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
         },
     ),
     "memory-self-play": (games.duel, {"network_settings": MEMORY}),
+    "poca": (task(FallenMate, agents=8), {"trainer_type": "poca", "self_play": None}),
+    "poca-memory-curiosity": (
+        task(FallenMate, agents=8),
+        {"trainer_type": "poca", "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
+    ),
+    "poca-self-play": (games.duel, {"trainer_type": "poca"}),
+    "curiosity-rnd": (games.duel, {"reward_signals": CURIOUS}),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_stopping_and_resuming_changes_no_bit(name: str, tmp_path: Path) -> None:
-    game, changes = CASES[name]
+    _compare(*CASES[name], tmp_path)
+
+
+@pytest.mark.parametrize("memory", [False, True], ids=["plain", "memory"])
+def test_stopping_and_resuming_while_imitating_changes_no_bit(memory: bool, tmp_path: Path) -> None:
+    demo = str(record(tmp_path / "expert.demo", Recall.spec, episodes=4, steps=6))
+    changes = {
+        "self_play": None,
+        "network_settings": MEMORY if memory else SMALL,
+        "reward_signals": {
+            "extrinsic": {},
+            "gail": {"demo_path": demo, "use_actions": True, "use_vail": True, "network_settings": SMALL},
+        },
+        "behavioral_cloning": {"demo_path": demo, "strength": 0.5, "steps": 300},
+    }
+    _compare(task(Recall, agents=8), changes, tmp_path)
+
+
+def _compare(game: CreateWorld, changes: dict[str, Any], tmp_path: Path) -> None:
     folders = tmp_path / "straight", tmp_path / "stopped"
     train_small(small_settings(folders[0], **changes), game)
     settings = small_settings(folders[1], **changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from sparring.rollouts import RowStatus, cut_sequences
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.wire.demonstrations import Demonstration, read_demonstration
 
-__all__ = ["Demonstrations", "demonstration_files", "load_demonstrations", "spec_findings"]
+__all__ = ["Demonstrations", "Summary", "demonstration_files", "load_demonstrations", "spec_findings", "summary_of"]
 
 _log = logging.getLogger(__name__)
 
@@ -206,3 +206,58 @@ def _shape(sensor: ObservationSpec | None) -> str:
 def _actions(spec: ActionSpec) -> str:
     branches = ", ".join(str(size) for size in spec.discrete_branches)
     return f"{spec.continuous_size} continuous, branches ({branches})"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a recording holds, for a person to read.
+
+    Attributes:
+        sensors: name and shape of each.
+        actions: in words.
+        steps: decisions that can be learned from.
+        returns: of each episode, the last unfinished one included.
+        ended, interrupted, unfinished: episodes by how they ended.
+        histograms: for each branch and each continuous action a title and counts by label.
+    """
+
+    sensors: list[tuple[str, str]]
+    actions: str
+    steps: int
+    returns: list[float]
+    ended: int
+    interrupted: int
+    unfinished: int
+    histograms: list[tuple[str, list[tuple[str, int]]]]
+
+
+_BINS = 8
+
+
+def summary_of(recording: Demonstration) -> Summary:
+    """Counts what is in a recording."""
+    spec = recording.spec
+    rows = recording.samples()
+    ends = np.flatnonzero(recording.done)
+    starts = np.concatenate(([0], ends + 1))
+    returns = [float(part.sum()) for part in np.split(recording.reward, ends + 1) if len(part)]
+    histograms = []
+    for branch, size in enumerate(spec.action_spec.discrete_branches):
+        counts = np.bincount(recording.actions.discrete[rows, branch], minlength=size)
+        named = [(f"choice {choice}", int(count)) for choice, count in enumerate(counts)]
+        histograms.append((f"branch {branch}", named))
+    for place in range(spec.action_spec.continuous_size):
+        values = recording.actions.continuous[rows, place]
+        counts, edges = np.histogram(values.clip(-1, 1), bins=_BINS, range=(-1, 1))
+        labels = [f"{low:+.2f} to {high:+.2f}" for low, high in pairwise(edges)]
+        histograms.append((f"continuous {place}", [(label, int(c)) for label, c in zip(labels, counts, strict=True)]))
+    return Summary(
+        sensors=[(sensor.name or str(index), _shape(sensor)) for index, sensor in enumerate(spec.observation_specs)],
+        actions=_actions(spec.action_spec),
+        steps=len(rows),
+        returns=returns,
+        ended=int(np.count_nonzero(recording.done & ~recording.interrupted)),
+        interrupted=int(np.count_nonzero(recording.interrupted)),
+        unfinished=int(starts[-1] < len(recording)),
+        histograms=histograms,
+    )

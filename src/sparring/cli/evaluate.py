@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["evaluate", "export"]
+if TYPE_CHECKING:  # the policy brings in torch
+    from sparring.networks.policy import Policy
+
+__all__ = ["evaluate", "export", "stored_policies"]
 
 
 @click.command(short_help="Repeat the table of results of a run.")
@@ -57,6 +61,17 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: in
         report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
     for model in report.models:
         console.print(Text(f"model: {model}"), soft_wrap=True)
+
+
+def stored_policies(run: str, results_dir: str, checkpoint: str | None) -> dict[str, Policy | None]:
+    """The policies of a run's checkpoint by behavior name, on the CPU."""
+    from sparring.cli.settings_options import stored_settings  # noqa: PLC0415 - keeps `--help` free of torch
+    from sparring.cli.train import checkpoint_choice  # noqa: PLC0415
+    from sparring.training.session import policies_of_run  # noqa: PLC0415
+
+    results_dir, run = _place(run, results_dir)
+    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=(), max_steps=None)
+    return policies_of_run(settings, checkpoint=checkpoint_choice(checkpoint))
 
 
 def _place(run: str, results_dir: str) -> tuple[str, str]:

@@ -32,6 +32,8 @@ _INTERRUPTED = 130
         "export": LazyCommand("sparring.cli.evaluate:export", "Write the models of a run."),
         "serve": LazyCommand("sparring.cli.serve:serve", "Serve a world to a trainer, as if it were a Unity build."),
         "worlds": LazyCommand("sparring.cli.worlds:worlds", "List the worlds that can be trained at once."),
+        "record": LazyCommand("sparring.cli.record:record", "Record a demonstration in a world."),
+        "demo": LazyCommand("sparring.cli.demo:demo", "Look into demonstrations."),
         "doctor": LazyCommand("sparring.cli.doctor:doctor", "Check the installation, piece by piece."),
     },
     invoke_without_command=True,

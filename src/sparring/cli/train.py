@@ -89,7 +89,7 @@ def train(
     """
     from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - keeps `--help` free of torch
     from sparring.cli.settings_options import new_run_settings  # noqa: PLC0415
-    from sparring.environments.unity.launching import words_of  # noqa: PLC0415
+    from sparring.environments.unity.commands import words_of  # noqa: PLC0415
 
     world, config = _world_and_file(world, config)
     _check_switches(

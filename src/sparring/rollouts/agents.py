@@ -95,11 +95,18 @@ class AgentTable:
             grown[: len(column)] = column
             setattr(self, name, grown)
 
-    def open_episodes(self, slots: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Opens the episodes of slots that have none under way; True where one was opened."""
+    def open_episodes(self, slots: NDArray[np.int64], arena: NDArray[np.int32] | None = None) -> NDArray[np.bool_]:
+        """Opens the episodes of slots that have none under way; True where one was opened.
+
+        Args:
+            slots: of agents that ask.
+            arena: where each of them plays now; an agent may begin elsewhere than where it ended.
+        """
         opened = ~self.is_open[slots]
         if opened.any():
             new = slots[opened]
+            if arena is not None:
+                self.arena[new] = arena[opened]
             self.is_open[new] = True
             self.returns[new] = 0.0
             self.group_returns[new] = 0.0

@@ -35,7 +35,8 @@ class Aggregation(IntEnum):
     AVERAGE = 0
     """Mean of all values."""
     MOST_RECENT = 1
-    """The value received last; the last one of each worker is kept beside it."""
+    """The value received last from worker 0, or from the lowest one that sent any; the last one of each worker is kept
+    beside it."""
     SUM = 2
     """Sum of all values, over all workers."""
     HISTOGRAM = 3
@@ -50,7 +51,7 @@ class Summary:
     value: float
     """The headline: sum, most recent value or mean, by the aggregation."""
     count: int
-    """Values received, at least 1."""
+    """Values the headline is made of, at least 1; always 1 if the aggregation is most recent."""
     mean: float
     std: float
     """Population standard deviation."""
@@ -89,26 +90,29 @@ class Accumulator:
     One aggregation holds for the whole window: the one of the first value.
     """
 
-    __slots__ = ("_buckets", "_latest", "_moments", "_pending", "_per_worker", "aggregation")
+    __slots__ = ("_buckets", "_moments", "_pending", "_per_worker", "aggregation")
 
     def __init__(self, aggregation: Aggregation) -> None:
         self.aggregation = aggregation
         self._pending: list[float] = []
         self._moments = _Moments()
         self._buckets = Buckets() if aggregation is Aggregation.HISTOGRAM else None
-        self._latest = math.nan
         self._per_worker: dict[int, float] = {}
 
     def add(self, value: float, *, worker: int = 0) -> None:
         """Counts one value; finite and within `MAX_MAGNITUDE`, which the caller has made sure of."""
-        self._pending.append(value)
         if self.aggregation is Aggregation.MOST_RECENT:
-            self._latest = self._per_worker[worker] = value
+            self._per_worker[worker] = value
+            return
+        self._pending.append(value)
         if len(self._pending) >= FOLD_AT:
             self._fold()
 
     def add_many(self, values: NDArray[np.float64], *, worker: int = 0) -> None:
         """Counts the values in order; one axis, at least one value, each as in `add`."""
+        if self.aggregation is Aggregation.MOST_RECENT:
+            self._per_worker[worker] = float(values[-1])
+            return
         if values.size >= FOLD_AT:
             self._fold()
             self._take(values)
@@ -116,12 +120,13 @@ class Accumulator:
             self._pending.extend(values.tolist())
             if len(self._pending) >= FOLD_AT:
                 self._fold()
-        if self.aggregation is Aggregation.MOST_RECENT:
-            self._latest = self._per_worker[worker] = float(values[-1])
 
     def summary(self) -> Summary:
         """The summary of everything so far; at least one value was added."""
-        pending = np.array(self._pending, dtype=np.float64)
+        if self.aggregation is Aggregation.MOST_RECENT:
+            pending = np.array([self._per_worker[min(self._per_worker)]])
+        else:
+            pending = np.array(self._pending, dtype=np.float64)
         moments = self._moments.joined(_moments(pending))
         histogram = None
         if self._buckets is not None:
@@ -132,7 +137,7 @@ class Accumulator:
         mean = min(max(moments.sum / moments.count, moments.min), moments.max)
         return Summary(
             aggregation=self.aggregation,
-            value={Aggregation.SUM: moments.sum, Aggregation.MOST_RECENT: self._latest}.get(self.aggregation, mean),
+            value=moments.sum if self.aggregation is Aggregation.SUM else mean,
             count=moments.count,
             mean=mean,
             std=math.sqrt(moments.squares / moments.count),
@@ -150,7 +155,6 @@ class Accumulator:
             "pending": np.array(self._pending, dtype=np.float64),
             "moments": list(astuple(self._moments)) if self._moments.count else None,
             "buckets": None if self._buckets is None else self._buckets.state(),
-            "latest": self._latest if self._per_worker else None,
             "workers": np.array(list(self._per_worker), dtype=np.int64),
             "worker_values": np.array(list(self._per_worker.values()), dtype=np.float64),
         }
@@ -165,8 +169,6 @@ class Accumulator:
             self._moments = _Moments(int(count), *(float(number) for number in others))
         if self._buckets is not None:
             self._buckets.restore(state["buckets"])
-        if state["latest"] is not None:
-            self._latest = float(state["latest"])
         workers = np.asarray(state["workers"]).tolist()
         self._per_worker = dict(zip(workers, np.asarray(state["worker_values"]).tolist(), strict=True))
         return self

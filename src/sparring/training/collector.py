@@ -110,6 +110,7 @@ class Collector:
         self.behaviors: dict[str, BehaviorTraining] = {}
         self.environment_steps = 0
         self.dropped_episodes = 0
+        self.lost_arenas = 0
         self._settings = settings
         self._make_learner = make_learner
         self._statistics = statistics
@@ -195,6 +196,7 @@ class Collector:
         """Arenas began anew without a word: decisions without an outcome are cut off, and their matches don't count."""
         if len(arenas) == 0:
             return
+        self.lost_arenas += len(arenas)
         for behavior in self._ids.values():
             training = self.behaviors[behavior.name]
             table = training.tables[behavior]
@@ -326,8 +328,8 @@ class Collector:
         if len(slots) == 0:
             table.free_closed()
             return
+        opened = table.open_episodes(slots, decision.arena_id)
         self.lineup.book.make_room(int(table.arena[slots].max()) + 1)
-        opened = table.open_episodes(slots)
         if read.spoiled.any():
             self._drop(read.behavior, read.training, table, slots[read.spoiled])
         reward = decision.reward + decision.group_reward

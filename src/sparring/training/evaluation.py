@@ -76,7 +76,8 @@ def play_matches(
     """Plays matches in all arenas at once and tallies them by team.
 
     Every arena plays the same number of matches, so that short ones don't count more often than long ones; the
-    number is rounded up to that. Arenas that appear later play as many as the first ones.
+    number is rounded up to that. Arenas that appear later play as many as the first ones, until all together have
+    played enough.
 
     Args:
         environment: the game; it is reset.
@@ -99,22 +100,26 @@ def play_matches(
     }
     tallies = {behavior.team: Tally() for behavior in seats}
     quota = np.zeros(0, np.int64)
-    share = 0
+    share = first_arenas = played = 0
     step = 0
     environment.reset()
+    environment.take_lost_arenas()
     while len(quota) == 0 or (quota > 0).any():
-        if should_stop():
+        if should_stop() or (len(quota) > first_arenas and played >= matches):
             break
+        _lose(environment.take_lost_arenas(), tables, book)
         decisions = _read(environment, tables, book, columns, step if non_finite == "stop" else None)
         arenas = book.finished()
         for arena in arenas:
             result = book.result(int(arena), learning_team=None, name_of=lambda behavior, *_: behavior.name)
             if quota[arena] > 0 and result.scores is not None:
                 quota[arena] -= 1
+                played += 1
                 _count(tallies, result)
         _open(decisions, tables, book, columns, arenas)
         if len(quota) == 0 and book.num_arenas:
-            share = -(-matches // book.num_arenas)
+            first_arenas = book.num_arenas
+            share = -(-matches // first_arenas)
         quota = np.append(quota, np.full(book.num_arenas - len(quota), share))
         _act(environment, seats, decisions, tables, generator, rng)
         environment.step()
@@ -125,6 +130,15 @@ def play_matches(
 
 _Decisions = dict[BehaviorId, DecisionSteps]
 _Tables = dict[BehaviorId, AgentTable]
+
+
+def _lose(arenas: NDArray[np.int64], tables: _Tables, book: MatchBook) -> None:
+    """Arenas began anew without a word: their matches count for nobody."""
+    if len(arenas):
+        for table in tables.values():
+            table.close_episodes(np.flatnonzero(table.is_open & np.isin(table.arena, arenas)))
+            table.free_closed()
+        book.forget_matches(arenas)
 
 
 def _read(
@@ -166,9 +180,9 @@ def _open(
         table = tables[behavior]
         if len(decision):
             slots = table.find_or_add(decision.agent_id, decision.arena_id)
+            new = table.open_episodes(slots, decision.arena_id)
             arena = table.arena[slots]
             book.make_room(int(arena.max()) + 1)
-            new = table.open_episodes(slots)
             reward = np.where(new, np.float32(0.0), decision.reward + decision.group_reward)
             book.add_decisions(columns[behavior], arena, reward, new)
         table.free_closed()

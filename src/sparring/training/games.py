@@ -35,6 +35,7 @@ def open_game(
     *,
     num_areas: int | None,
     on_wait: Callable[[str], None],
+    should_stop: Callable[[], bool] = lambda: False,
     log_folder: Path | None = None,
     is_evaluation: bool = False,
 ) -> Environment:
@@ -45,6 +46,7 @@ def open_game(
         make_game: makes a game of one's own in its place.
         num_areas: copies of a world, or of the area in each process of a game; None for 8 and 1.
         on_wait: is told what is waited for.
+        should_stop: asked while it waits; True gives up.
         log_folder: where games log; a temporary file without it.
         is_evaluation: the matches of the table, played beside the training: with a seed and ports of their own, and
             in one process.
@@ -62,7 +64,7 @@ def open_game(
     engine_plan = settings.engine_settings
     first = plan.num_envs if is_evaluation else 0
 
-    def start(worker: int) -> UnityEnvironment:
+    def start(worker: int, is_given_up: Callable[[], bool]) -> UnityEnvironment:
         engine = EngineConfigurationChannel()
         _configure(engine, engine_plan)
         return UnityEnvironment(
@@ -70,7 +72,8 @@ def open_game(
             worker_id=0 if plan.env_path is None else first + worker,
             base_port=plan.base_port,
             seed=plan.seed + first + worker,
-            no_graphics=engine_plan.no_graphics or (engine_plan.no_graphics_monitor and worker > 0),
+            no_graphics=engine_plan.no_graphics,
+            no_graphics_monitor=engine_plan.no_graphics_monitor,
             timeout_wait=plan.timeout_wait,
             additional_args=plan.env_args or (),
             side_channels=[engine],
@@ -78,10 +81,11 @@ def open_game(
             # Nothing on the wire tells areas apart, so the matches of the table are played in one.
             num_areas=1 if is_evaluation else num_areas or 1,
             on_wait=on_wait,
+            should_stop=is_given_up,
         )
 
     limits = RestartLimits(plan.max_lifetime_restarts, plan.restarts_rate_limit_n, plan.restarts_rate_limit_period_s)
-    return GamePool(start, 1 if is_evaluation else plan.num_envs, limits=limits)
+    return GamePool(start, 1 if is_evaluation else plan.num_envs, limits=limits, should_stop=should_stop)
 
 
 def _configure(channel: EngineConfigurationChannel, engine: EngineSettings) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from sparring.algorithms import Learner, find_algorithm
 from sparring.environments import Environment, StatefulEnvironment
-from sparring.errors import CheckpointError, ExportError, NonFiniteError, SettingsError
+from sparring.errors import CheckpointError, ExportError, GameError, NonFiniteError, SettingsError
 from sparring.networks.threads import second_thread
 from sparring.runs import BehaviorStatus, CheckpointStore, LoadedCheckpoint, RunFolder
 from sparring.selfplay import Lineup, describe_schedule
@@ -157,11 +157,14 @@ class TrainingRun:
         return False
 
     def _step(self) -> None:
+        lost_before = self.collector.lost_arenas
         try:
             events = self.collector.step()
-        except NonFiniteError:
+        except (NonFiniteError, GameError):
             self._save_if_finite()
             raise
+        if self.collector.lost_arenas > lost_before:  # a game broke, and the next one may break for good
+            self.save()
         for event in events:
             self._observer.on_event(event)
         if not self._schedule_is_said:

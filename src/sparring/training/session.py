@@ -25,13 +25,13 @@ from sparring.statistics import Statistics, check_writers
 from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.games import is_editor, is_started, open_game
-from sparring.training.progress import Observer
+from sparring.training.progress import Observer, SilentObserver
 from sparring.training.refusals import check_can_run, constants
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
 from sparring.worlds.registry import CreateWorld
 
-__all__ = ["RatingLine", "RunReport", "evaluate_run", "export_run", "run_training"]
+__all__ = ["RatingLine", "RunReport", "evaluate_run", "export_run", "policies_of_run", "run_training"]
 
 _log = logging.getLogger(__name__)
 
@@ -107,6 +107,7 @@ def run_training(
                 make_game,
                 num_areas=settings.env_settings.num_areas,
                 on_wait=observer.on_message,
+                should_stop=should_stop,
                 log_folder=folder.logs if folder.is_begun else None,
             )
         )
@@ -216,7 +217,14 @@ def _table(
     duels = [("final", final, name, theirs) for name, theirs in opponents]
     duels.insert(1, ("random", nobody, "random", nobody))
     arenas = min(_EVALUATION_ARENAS, matches)
-    game = open_game(settings, make_game, num_areas=arenas, on_wait=observer.on_message, is_evaluation=True)
+    game = open_game(
+        settings,
+        make_game,
+        num_areas=arenas,
+        on_wait=observer.on_message,
+        should_stop=should_stop,
+        is_evaluation=True,
+    )
     with game as environment:
         environment.set_parameters(constants(settings))
         for our_name, ours, their_name, theirs in duels:
@@ -270,6 +278,15 @@ def evaluate_run(
         report = RunReport(folder.path, steps=run.total_steps, ratings=_rating_lines(run))
         report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
+
+
+def policies_of_run(
+    settings: RunSettings, *, checkpoint: CheckpointChoice = "newest", make_game: CreateWorld | None = None
+) -> dict[str, Policy | None]:
+    """The policies of a run's checkpoint by behavior name, frozen, on the CPU; changes nothing in its folder."""
+    with ExitStack() as stack:
+        run, _ = _reopened(settings, stack, SilentObserver(), checkpoint, make_game)
+        return {name: training.policy.frozen_copy() for name, training in run.behaviors.items()}
 
 
 def export_run(

@@ -79,12 +79,12 @@ def test_what_looks_like_the_expert_is_paid_more(use_vail: bool, tmp_path: Path)
     for column in others.inputs:
         column.add_(3.0)
     report = {}
-    for number in range(120):
+    for number in range(250):
         rows = torch.from_numpy(np.random.default_rng(number).integers(0, 100, 32))
         report = signal.update(others.rows(rows))
     with torch.no_grad():
         assert signal.reward(signal._expert).mean() > 1.3 * signal.reward(others).mean()
-    assert report["Policy/GAIL Accuracy"] > 0.6  # the penalty keeps the judge from being sure
+    assert ("Policy/GAIL Beta" in report) == use_vail
 
 
 # -- in a learner ----------------------------------------------------------------------------------------------------

@@ -119,6 +119,11 @@ def main() -> None:
             exchange = introduced()
             play(exchange, 50)
             say_good_bye(exchange)
+    elif way == "leaves":
+        exchange = introduced()
+        play(exchange, 50)
+        say_good_bye(exchange)
+        time.sleep(60)
     elif way == "is-large":
         play(introduced(), 10**6, agents=16, size=65_536)
     elif way == "plays":

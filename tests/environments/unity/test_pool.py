@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,11 @@ NAME = "Walker?team=0"
 
 
 def pool(way: str, count: int, *, limits: RestartLimits | None = None) -> GamePool:
-    return GamePool(lambda worker: UnityEnvironment(f"{FAKE} {way}", worker, timeout_wait=20), count, limits=limits)
+    return GamePool(
+        lambda worker, is_given_up: UnityEnvironment(f"{FAKE} {way}", worker, timeout_wait=20, should_stop=is_given_up),
+        count,
+        limits=limits,
+    )
 
 
 def test_agents_of_different_games_never_share_an_id_or_an_arena() -> None:
@@ -38,7 +43,10 @@ def test_agents_of_different_games_never_share_an_id_or_an_arena() -> None:
 def test_a_game_that_was_killed_is_started_again_and_its_arena_is_lost(tmp_path: Path) -> None:
     with pool(f"is-killed {shlex.quote(str(tmp_path / 'mark'))}", 1) as games:
         games.reset()
-        lost = []
+        lost: list[int] = []
+        while not lost:
+            games.step()
+            lost += games.take_lost_arenas().tolist()
         for _ in range(80):
             games.step()
             lost += games.take_lost_arenas().tolist()
@@ -67,8 +75,10 @@ def step_often(games: GamePool) -> None:
 
 
 def test_one_game_that_does_not_start_leaves_none_running() -> None:
-    def make(worker: int) -> UnityEnvironment:
-        return UnityEnvironment(f"{FAKE} {'exits' if worker else 'plays'}", worker, timeout_wait=20)
+    def make(worker: int, is_given_up: Callable[[], bool]) -> UnityEnvironment:
+        return UnityEnvironment(
+            f"{FAKE} {'exits' if worker else 'plays'}", worker, timeout_wait=20, should_stop=is_given_up
+        )
 
     with pytest.raises(GameError, match="exit code 139"):
         GamePool(make, 2)

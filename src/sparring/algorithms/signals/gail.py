@@ -34,7 +34,7 @@ class Discriminator(nn.Module):
     variational bottleneck, only a noisy code of 128 numbers passes.
 
     Attributes:
-        beta: float64 scalar, weight of the bottleneck's term.
+        beta: float32 scalar, weight of the bottleneck's term.
     """
 
     beta: Tensor
@@ -57,7 +57,7 @@ class Discriminator(nn.Module):
             self.deviation = nn.Parameter(torch.ones(_CODE_SIZE, dtype=torch.float32, device="cpu"))
             size = _CODE_SIZE
         self.judge = Dense(kaiming_normal(1, size, scale=0.2, generator=generator))
-        self.register_buffer("beta", torch.zeros((), dtype=torch.float64, device="cpu"))
+        self.register_buffer("beta", torch.zeros((), dtype=torch.float32, device="cpu"))
 
     def columns(self, transitions: Transitions) -> list[Tensor]:
         """What the discriminator looks at, as inputs of its body."""

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from sparring.channels import EnvironmentParametersChannel, SideChannel, SideChannels, StatsSideChannel
 from sparring.environments.environment import Environment, EnvironmentStatistic
-from sparring.environments.unity.launching import GameProcess, exit_in_words, find_command, game_arguments
+from sparring.environments.unity.commands import find_command, game_arguments, in_virtual_display
+from sparring.environments.unity.launching import GameProcess, exit_in_words
 from sparring.environments.unity.server import ExchangeServer
-from sparring.environments.unity.stages import Stage, ended, stuck
+from sparring.environments.unity.stages import Stage, ended, stuck, waiting
 from sparring.environments.unity.versions import (
     CAPABILITIES,
     COMMUNICATION_VERSION,
@@ -47,6 +48,7 @@ _log = logging.getLogger(__name__)
 EDITOR_PORT = 5004
 _POLL_S = 0.2
 _SAY_AFTER_S = 5.0
+_SAY_EVERY_S = 15.0
 
 
 class UnityEnvironment(Environment):
@@ -67,12 +69,15 @@ class UnityEnvironment(Environment):
         side_channels: channels of the user's own.
         log_folder: where the game's logs go.
         num_areas: how many copies of its training area the game should make.
+        no_graphics_monitor: starts every game but the one of worker 0 without a window.
+        docker_training: gives the game a virtual display of its own, for containers without one.
         package_version: what the trainer says it is; games of the 1.0 packages want 0.16.1 to 0.20.0.
         communication_version: 1.5.0, or 0.15.0 for games of that generation.
         on_wait: is told what is waited for, after some seconds and then again and again.
+        should_stop: asked while it waits; True gives up.
 
     Attributes:
-        restarts: how often the game began anew on its own, with the episodes under way lost.
+        restarts: how often the editor left and came back, with the episodes under way lost.
 
     Raises:
         GameError: there is no such game, it did not start or connect, or speaks another version; nothing is left
@@ -92,9 +97,12 @@ class UnityEnvironment(Environment):
         log_folder: str | Path | None = None,
         num_areas: int = 1,
         *,
+        no_graphics_monitor: bool = False,
+        docker_training: bool = False,
         package_version: str = "0.20.0",
         communication_version: str = COMMUNICATION_VERSION,
         on_wait: Callable[[str], None] = _log.info,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._is_editor = file_name is None
         if self._is_editor and worker_id != 0:
@@ -105,6 +113,7 @@ class UnityEnvironment(Environment):
         self._seed, self._num_areas = seed, num_areas
         self._us = Introduction(communication_version, package_version, CAPABILITIES)
         self._on_wait = on_wait
+        self._should_stop = should_stop
         self._channels = SideChannels(side_channels or ())
         self._stats = self._own(StatsSideChannel)
         self._parameters = self._own(EnvironmentParametersChannel)
@@ -115,8 +124,9 @@ class UnityEnvironment(Environment):
         self._ended: dict[str, NDArray[np.bool_]] = {}
         self._package_major: int | None = None
         self._stage = Stage.CONNECT
-        self._shown_since = time.monotonic()
+        self._asked_since: float | None = None
         self._has_reset = self._is_closed = False
+        self._is_blind = no_graphics or (no_graphics_monitor and worker_id > 0)
         self._process: GameProcess | None = None
         self.restarts = self._told_restarts = 0
         port = base_port + worker_id if base_port is not None else EDITOR_PORT if executable is None else 0
@@ -129,11 +139,17 @@ class UnityEnvironment(Environment):
                     executable,
                     port=self._server.port,
                     worker=worker_id,
-                    no_graphics=no_graphics,
+                    no_graphics=self._is_blind,
                     log_folder=folder,
                     additional=additional_args or (),
                 )
+                if docker_training:
+                    command = in_virtual_display(command)
                 self._process = GameProcess(command, log_folder=folder, worker=worker_id)
+            else:  # the words other programs look for
+                on_wait(
+                    f"Listening on port {self.port}. Start training by pressing the Play button in the Unity Editor."
+                )
             self._shake_hands(self._receive())
         except BaseException:
             self._end(grace_s=0.0)
@@ -259,20 +275,25 @@ class UnityEnvironment(Environment):
     # -- the exchange ------------------------------------------------------------------------------------------------
 
     def _exchange(self, reply: bytes) -> Request:
-        """Answers and waits for the next request; a game that left politely and may come back is waited for."""
+        """Answers and waits for the next request; an editor that left, politely or not, may come back."""
         self._server.answer(reply)
         request = self._receive()
-        if not request.is_closing:
-            return request
-        if not self._is_editor:
-            raise GameError("the game said good-bye", where=self._where, found=f"(stage: {self._stage.value})")
-        _log.info("the editor stopped; press Play to go on")
-        self._server.answer(close_message())
-        self.restarts += 1
-        self._steps, self._actions = {}, {}
-        self._stage = Stage.CONNECT
-        self._shake_hands(self._receive(timeout_s=float("inf")))
-        return self._exchange(reset_reply(self._channels.take_outgoing()))
+        while request.is_closing or request.introduction is not None:
+            if not self._is_editor:
+                what = "said good-bye" if request.is_closing else "introduced itself a second time"
+                raise GameError(f"the game {what}", where=self._where, found=f"(stage: {self._stage.value})")
+            self.restarts += 1
+            self._steps, self._actions = {}, {}
+            self._stage = Stage.CONNECT
+            if request.is_closing:
+                self._server.answer(close_message())
+                self._on_wait(f"The editor stopped. Press Play to go on; listening on port {self.port}.")
+                request = self._receive(timeout_s=float("inf"))
+            if request.introduction is not None:
+                self._shake_hands(request)
+                self._server.answer(reset_reply(self._channels.take_outgoing()))
+                request = self._receive()
+        return request
 
     def _shake_hands(self, first: Request) -> None:
         """Introduces both sides; ends with the game waiting for its first reset."""
@@ -291,7 +312,7 @@ class UnityEnvironment(Environment):
             first.introduction.communication_version,
         )
         self._stage = Stage.AGENTS
-        self._shown_since = time.monotonic()
+        self._asked_since = None
 
     def _receive(self, timeout_s: float | None = None) -> Request:
         """The next request.
@@ -307,6 +328,8 @@ class UnityEnvironment(Environment):
             request = self._server.receive(_POLL_S)
             if request is not None:
                 return read_request(request)
+            if self._is_closed or self._should_stop():
+                raise GameError(f"nobody waits for the game any more (stage: {self._stage.value})", where=self._where)
             code = None if self._process is None else self._process.poll()
             waited = time.monotonic() - start
             if code is not None:
@@ -315,18 +338,27 @@ class UnityEnvironment(Environment):
                     return read_request(request)
                 raise GameError([ended(self._stage, where=self._where, how=exit_in_words(code), log=self._log_tail())])
             if waited >= limit:
-                raise GameError([self._stuck(limit)])
+                finding = self._stuck(limit)
+                self._end(grace_s=0.0)  # a game that is stuck won't listen to a good-bye
+                raise GameError([finding])
             if waited >= say_at:
-                say_at *= 2
-                self._on_wait(f"waiting for {self._where} on port {self.port} (stage: {self._stage.value}) …")
+                say_at += _SAY_EVERY_S
+                self._on_wait(
+                    waiting(self._reached(), where=self._where, port=self.port, waited_s=waited, limit_s=limit)
+                )
+
+    def _reached(self) -> Stage:
+        """How far the game has come, as exactly as it can be told."""
+        if self._stage is Stage.CONNECT and self._server.has_connection():
+            return Stage.SPEAK
+        if self._stage is Stage.AGENTS and self._specs:
+            return Stage.DECISIONS
+        return self._stage
 
     def _stuck(self, waited_s: float) -> Finding:
-        stage = self._stage
-        if stage is Stage.CONNECT and self._server.has_connection():
-            stage = Stage.SPEAK
-        elif stage is Stage.AGENTS and self._specs:
-            stage = Stage.DECISIONS
-        return stuck(stage, where=self._where, waited_s=waited_s, is_editor=self._is_editor, log=self._log_tail())
+        return stuck(
+            self._reached(), where=self._where, waited_s=waited_s, is_editor=self._is_editor, log=self._log_tail()
+        )
 
     def _log_tail(self) -> str:
         return "" if self._process is None else self._process.log_tail()
@@ -347,8 +379,13 @@ class UnityEnvironment(Environment):
             return
         if any(len(decision) for decision, _ in self._steps.values()):
             self._stage = Stage.PLAY
-        elif time.monotonic() - self._shown_since > self._timeout_s:  # it talks, but about nothing to decide
-            raise GameError([self._stuck(self._timeout_s)])
+            return
+        now = time.monotonic()
+        self._asked_since = self._asked_since or now
+        if now - self._asked_since > self._timeout_s:  # it talks, but about nothing to decide
+            finding = self._stuck(self._timeout_s)
+            self._end(grace_s=0.0)
+            raise GameError([finding])
 
     def _announce(self, parameters: Any, request: Request) -> None:  # noqa: ANN401 - a run-time message class
         name = parameters.brain_name
@@ -363,7 +400,18 @@ class UnityEnvironment(Environment):
         self._behaviors[name] = behavior
         self._specs[name] = behavior.spec
         if known is None:
-            _log.info("the game announced %s", name)
+            _log.info("Connected new brain: %s", name)
+            images = [
+                sensor.name or str(index)
+                for index, sensor in enumerate(self._specs[name].observation_specs)
+                if len(sensor.shape) == 3
+            ]
+            if images and self._is_blind:
+                _log.warning(
+                    "%s sees images (sensor %s), but the game runs without graphics: cameras may show nothing but gray",
+                    name,
+                    ", ".join(images),
+                )
 
 
 def _spread(action: ActionBatch, ended: NDArray[np.bool_]) -> ActionBatch:

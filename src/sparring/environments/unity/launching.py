@@ -3,133 +3,60 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 from sparring.environments.unity import guard
 from sparring.errors import GameError
 
-__all__ = ["GameProcess", "exit_in_words", "find_command", "find_executable", "game_arguments", "words_of"]
+__all__ = ["GameProcess", "exit_in_words"]
 
-_ENDINGS = (".app", ".exe", ".x86_64", ".x86")
+_WINDOWS: Mapping[int, str] = MappingProxyType(
+    {
+        0xC0000005: "it crashed: a memory fault (access violation)",
+        0xC000001D: "it is built for another kind of processor",
+        0xC0000094: "it crashed: a division by zero",
+        0xC00000FD: "it crashed: its stack overflowed",
+        0xC0000135: "a library it needs is missing",
+        0xC0000142: "a library it needs could not be started",
+        0xC000013A: "somebody asked it to end",
+        0xC0000374: "it crashed: its memory was damaged",
+        0xC0000409: "it crashed: its memory was damaged, or it gave up",
+    }
+)
+"""What Windows says with the codes of processes that crash."""
+_SIGNALS: Mapping[str, str] = MappingProxyType(
+    {
+        "SIGSEGV": "it crashed: a memory fault",
+        "SIGKILL": "it was killed, often because memory ran out",
+        "SIGABRT": "it gave up: an assertion or an unhandled error",
+        "SIGTERM": "somebody asked it to end",
+        "SIGILL": "it is built for another kind of processor",
+        "SIGBUS": "it crashed: a memory fault or a full disk",
+    }
+)
 _TAIL_BYTES = 4096
 _TAIL_LINES = 12
 
 
-def find_command(text: str) -> list[str]:
-    """The first words of a game's command: an executable, or one with arguments (`sparring serve soccer_twos`).
-
-    Raises:
-        GameError: as `find_executable`.
-    """
-    if not Path(text).expanduser().exists():
-        words = words_of(text)
-        if len(words) > 1:
-            return [str(find_executable(words[0])), *words[1:]]
-    return [str(find_executable(text))]
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a command as a shell would split it; a backslash of Windows stays one."""
-    return shlex.split(text.replace("\\", "\\\\") if os.name == "nt" else text)
-
-
-def find_executable(path: str) -> Path:
-    """The file to start for what a user names: an executable, a build without its ending, a folder or a bundle.
-
-    Raises:
-        GameError: there is no such file, or it may not be executed; says what was looked for.
-    """
-    given = Path(path).expanduser()
-    bare = given.with_suffix("") if given.suffix in _ENDINGS else given
-    candidates = [given, *(bare.with_name(bare.name + ending) for ending in _ENDINGS), bare]
-    for candidate in candidates:
-        inside = _inside(candidate) if candidate.is_dir() else candidate
-        if inside is not None and inside.is_file():
-            if os.access(inside, os.X_OK):
-                return inside.absolute()  # a link keeps its name: the Python of a virtual environment is one
-            raise GameError("the game may not be executed", where=str(inside), cure=f"chmod +x '{inside}'")
-    on_path = shutil.which(path) if given.parent == Path() else None
-    if on_path is not None:
-        return Path(on_path)
-    raise GameError(
-        "there is no such game",
-        where=str(given),
-        expected="an executable, a folder with one, or a macOS bundle",
-        cure=_what_is_there(given),
-    )
-
-
-def _inside(folder: Path) -> Path | None:
-    """The executable in a bundle or in a folder of a build."""
-    bundle = folder / "Contents" / "MacOS"
-    if bundle.is_dir():
-        files = sorted(bundle.iterdir())
-        named = [file for file in files if file.name == folder.stem]
-        return next(iter(named + files), None)
-    for pattern in ("*.x86_64", "*.exe", "*.app", "*.x86"):
-        for file in sorted(folder.glob(pattern)):
-            if not file.name.startswith("UnityCrashHandler"):
-                return _inside(file) if file.is_dir() else file
-    return None
-
-
-def _what_is_there(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"the folder {path.parent} does not exist"
-    names = sorted(entry.name for entry in path.parent.iterdir())[:8]
-    return f"{path.parent} holds: {', '.join(names) or 'nothing'}"
-
-
-def game_arguments(
-    executable: Sequence[str],
-    *,
-    port: int,
-    worker: int,
-    no_graphics: bool = False,
-    log_folder: Path | None = None,
-    additional: Sequence[str] = (),
-) -> list[str]:
-    """The command of a game, argument by argument (wire spec 1.2); no shell ever reads it.
-
-    Args:
-        executable: what to start, with the words that have to follow at once.
-        port, worker, no_graphics, log_folder: what the game is told.
-        additional: the user's arguments, which come last.
-    """
-    command = list(executable)
-    if no_graphics:
-        command += ["-nographics", "-batchmode"]
-    command += ["--mlagents-port", str(port)]
-    if log_folder is not None and not any(argument.lower() == "-logfile" for argument in additional):
-        command += ["-logFile", str((log_folder / f"Player-{worker}.log").resolve())]
-    return [*command, *additional]
-
-
 def exit_in_words(code: int) -> str:
     """An exit code as people say it: the signal a process died of, or its number."""
-    number = -code if code < 0 else code - 128
+    status = code % (1 << 32)
+    if status in _WINDOWS:
+        return f"exit code {status}: {_WINDOWS[status]}"
     if code < 0 or 128 < code < 160:
+        number = -code if code < 0 else code - 128
         try:
             name = signal.Signals(number).name
         except ValueError:
-            name = f"signal {number}"
-        meanings = {
-            "SIGSEGV": "it crashed: a memory fault",
-            "SIGKILL": "it was killed, often because memory ran out",
-            "SIGABRT": "it gave up: an assertion or an unhandled error",
-            "SIGTERM": "somebody asked it to end",
-            "SIGILL": "it is built for another kind of processor",
-            "SIGBUS": "it crashed: a memory fault or a full disk",
-        }
-        return f"exit code {code}, {name}" + (f": {meanings[name]}" if name in meanings else "")
+            return f"exit code {code}"
+        return f"exit code {code}, {name}" + (f": {_SIGNALS[name]}" if name in _SIGNALS else "")
     if code == 127:
         return "exit code 127: it could not be started"
     return f"exit code {code}" + (": it ended as if all were well" if code == 0 else "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 from sparring.errors import Finding
 
-__all__ = ["Stage", "stuck"]
+__all__ = ["Stage", "ended", "stuck", "waiting"]
 
 
 class Stage(Enum):
@@ -44,6 +45,28 @@ _CURE = {
 }
 
 _EDITOR_CURE = "press Play in the editor, with a scene whose behaviors are of type Default"
+
+
+_AWAITED = {
+    Stage.START: "to start",
+    Stage.CONNECT: "to connect",
+    Stage.SPEAK: "to say its first word; somebody is connected",
+    Stage.HANDSHAKE: "to go on after the handshake",
+    Stage.AGENTS: "to show an agent",
+    Stage.DECISIONS: "to ask for a decision",
+    Stage.PLAY: "to answer",
+}
+
+
+def waiting(stage: Stage, *, where: str, port: int, waited_s: float, limit_s: float) -> str:
+    """The line that says what is waited for, since when and for how long, and how to look from the other side."""
+    limit = "as long as it takes" if math.isinf(limit_s) else f"at most {limit_s:g} s"
+    text = f"waiting for {where} {_AWAITED[stage]} (stage: {stage.value}): {waited_s:.0f} s so far, {limit}"
+    if stage is Stage.CONNECT:
+        text += (
+            f"; try the port from there: python -c \"import socket; socket.create_connection(('localhost', {port}))\""
+        )
+    return text
 
 
 def stuck(stage: Stage, *, where: str, waited_s: float, is_editor: bool, log: str) -> Finding:

@@ -1,0 +1,147 @@
+"""Recording demonstrations: one agent at a time, as a policy, a script or chance lets it act."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sparring.environments import Environment
+from sparring.errors import SpecError, nearest
+from sparring.networks.policy import Policy
+from sparring.rollouts import AgentTable
+from sparring.specs import BehaviorId
+from sparring.steps import ActionBatch, DecisionSteps
+from sparring.training.acting import joined_mask
+from sparring.wire.demonstrations import DemonstrationWriter
+
+__all__ = ["record_demonstration"]
+
+_LONGEST_WAIT = 10_000
+
+
+def record_demonstration(
+    environment: Environment,
+    policies: Mapping[str, Policy | None],
+    path: Path,
+    *,
+    behavior: str,
+    episodes: int,
+    generator: torch.Generator,
+    rng: np.random.Generator,
+    deterministic: bool = False,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Plays a game and records one of its agents; when its episode ends, the next one is recorded.
+
+    Args:
+        environment: the game; it is reset.
+        policies: who acts for each behavior name; None acts at random.
+        path: the file, which must not exist.
+        behavior: the behavior to record, with or without its team.
+        episodes: how many whole episodes are recorded.
+        generator: stream of sampled actions.
+        rng: stream of random actions.
+        deterministic: policies take their most likely action.
+        should_stop: asked at every step; True ends the recording.
+
+    Returns:
+        How many decisions were recorded.
+
+    Raises:
+        SpecError: the game has no such behavior, none of its agents ever asks, or the file exists.
+    """
+    environment.reset()
+    full_name = _full_name(environment, behavior)
+    tables = {
+        name: AgentTable(
+            memory_size=0 if (policy := policies.get(BehaviorId.parse(name).name)) is None else policy.memory_size
+        )
+        for name in environment.behavior_specs
+    }
+    recorded, left, idle = 0, episodes, 0
+    agent: int | None = None
+    spec = environment.behavior_specs[full_name]
+    with DemonstrationWriter(path, name=path.stem, behavior_name=full_name, spec=spec) as writer:
+        while left and not should_stop():
+            decision, terminal = environment.get_steps(full_name)
+            if agent is not None and agent in terminal:
+                writer.add(terminal, terminal.agent_id_to_index[agent])
+                agent, left = None, left - 1
+            actions = _act(environment, policies, tables, generator, rng, deterministic=deterministic)
+            if left and agent is None and len(decision):
+                agent = int(decision.agent_id[0])
+            if left and agent is not None and agent in decision:
+                row = decision.agent_id_to_index[agent]
+                chosen = actions[full_name]
+                writer.add(decision, row, ActionBatch(chosen.continuous[row : row + 1], chosen.discrete[row : row + 1]))
+                recorded, idle = recorded + 1, 0
+            idle += 1
+            if idle > _LONGEST_WAIT:
+                raise SpecError("no agent asked for a decision", where=full_name, found=f"{_LONGEST_WAIT} steps")
+            environment.step()
+            environment.take_statistics()
+    return recorded
+
+
+def _full_name(environment: Environment, behavior: str) -> str:
+    known = list(environment.behavior_specs)
+    for name in known:
+        if behavior in (name, BehaviorId.parse(name).name):
+            return name
+    like = nearest(behavior, known)
+    raise SpecError(
+        f"the game has no behavior {behavior!r}",
+        expected=", ".join(known),
+        cure=f"did you mean {like[0]!r}?" if like else "",
+    )
+
+
+def _act(
+    environment: Environment,
+    policies: Mapping[str, Policy | None],
+    tables: Mapping[str, AgentTable],
+    generator: torch.Generator,
+    rng: np.random.Generator,
+    *,
+    deterministic: bool,
+) -> dict[str, ActionBatch]:
+    """Lets everybody act; gives what everybody did."""
+    done: dict[str, ActionBatch] = {}
+    for name, spec in environment.behavior_specs.items():
+        decision, terminal = environment.get_steps(name)
+        table = tables[name]
+        ended = table.find(terminal.agent_id)
+        table.close_episodes(ended[ended >= 0])
+        slots = table.find_or_add(decision.agent_id, decision.arena_id)
+        table.open_episodes(slots)
+        table.free_closed()
+        if len(decision) == 0:
+            continue
+        policy = policies.get(BehaviorId.parse(name).name)
+        if policy is None:
+            done[name] = ActionBatch.random(spec.action_spec, len(decision), rng, action_mask=decision.action_mask)
+        else:
+            done[name] = _by_policy(policy, decision, table, slots, generator, deterministic=deterministic)
+        environment.set_actions(name, done[name])
+    return done
+
+
+def _by_policy(
+    policy: Policy,
+    decision: DecisionSteps,
+    table: AgentTable,
+    slots: np.ndarray,
+    generator: torch.Generator,
+    *,
+    deterministic: bool,
+) -> ActionBatch:
+    inputs = policy.layout.inputs(decision.obs)
+    output = policy.act(
+        inputs, joined_mask(decision), generator, memory=table.memory[slots], deterministic=deterministic
+    )
+    if output.memory is not None:
+        table.memory[slots] = output.memory
+    return policy.actions(output)
