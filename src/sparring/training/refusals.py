@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sparring.algorithms import check_algorithms
-from sparring.errors import Finding, SettingsError
-from sparring.settings import RunSettings
+from sparring.errors import Finding, SettingsError, nearest
+from sparring.settings import Curriculum, RunSettings
 
-__all__ = ["check_can_run", "constants"]
+__all__ = ["check_can_run"]
 
 
 def check_can_run(settings: RunSettings) -> None:
@@ -24,11 +24,6 @@ def check_can_run(settings: RunSettings) -> None:
         findings += error.findings
     if findings:
         raise SettingsError(findings)
-
-
-def constants(settings: RunSettings) -> dict[str, float]:
-    """The environment parameters that are numbers."""
-    return {name: value for name, value in settings.environment_parameters.items() if isinstance(value, float)}
 
 
 def _findings(settings: RunSettings) -> Iterator[Finding]:
@@ -50,5 +45,30 @@ def _findings(settings: RunSettings) -> Iterator[Finding]:
             cure="let its policies play with `sparring evaluate`",
         )
     for name, value in settings.environment_parameters.items():
-        if not isinstance(value, float):
-            yield Finding("samplers and curricula are not played yet", where=f"environment_parameters.{name}")
+        if isinstance(value, Curriculum):
+            yield from _of_lessons(f"environment_parameters.{name}.curriculum", value, settings)
+
+
+def _of_lessons(where: str, plan: Curriculum, settings: RunSettings) -> Iterator[Finding]:
+    """Lessons that could never be learned."""
+    for number, lesson in enumerate(plan.curriculum[:-1]):
+        criteria = lesson.completion_criteria
+        assert criteria is not None, "every lesson but the last has criteria"
+        behavior = settings.behaviors.get(criteria.behavior, settings.default_settings)
+        at = f"{where}.{number}.completion_criteria"
+        if behavior is None:
+            near = nearest(criteria.behavior, settings.behaviors)
+            yield Finding(
+                "the lesson watches a behavior that is not there",
+                where=f"{at}.behavior",
+                found=criteria.behavior,
+                expected=", ".join(settings.behaviors) or "a behavior of the settings",
+                cure=f"did you mean {near[0]!r}?" if near else "",
+            )
+        elif criteria.measure in ("rating", "win_rate") and behavior.self_play is None:
+            yield Finding(
+                f"{criteria.measure} is measured in self-play, which {criteria.behavior} does not have",
+                where=f"{at}.measure",
+                found=criteria.measure,
+                cure=f"give {criteria.behavior} a self_play section, or measure reward",
+            )
