@@ -30,6 +30,7 @@ from sparring.wire.game_messages import (
 from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, EXCHANGE_METHOD, major_of
 
 if TYPE_CHECKING:
+    from sparring.settings import Sampler
     from sparring.specs import BehaviorSpec
 
 __all__ = ["MakeGame", "serve"]
@@ -137,6 +138,7 @@ class _Session:
         major = None if first.introduction is None else major_of(first.introduction.package_version)
         self._channels_first = major is None or major >= 1
         self._parameters = EnvironmentParametersChannel()
+        self._given: tuple[dict[str, float], dict[str, Sampler]] = ({}, {})
         self._stats = StatsSideChannel()
         channels = (self._parameters, self._stats, EngineConfigurationChannel(), TrainingAnalyticsChannel())
         self._channels = SideChannels(channels, keeps_unknown=True)
@@ -146,8 +148,7 @@ class _Session:
         if answer.command == "quit":
             return None
         self._channels.deliver(answer.side_channel)
-        if self._parameters.values:
-            self._game.set_parameters(self._parameters.values)
+        self._set_parameters()
         if answer.command == "reset":
             self._game.reset()
         else:
@@ -156,6 +157,14 @@ class _Session:
         while not self._has_news():
             self._game.step()
         return self._request()
+
+    def _set_parameters(self) -> None:
+        """Hands on what the trainer has changed."""
+        numbers, samplers = dict(self._parameters.values), self._parameters.received_samplers()
+        if (numbers, samplers) != self._given:
+            self._given = numbers, samplers
+            self._game.set_parameters(numbers)
+            self._game.set_samplers(samplers)
 
     def _act(self, answer: Answer) -> None:
         for name, spec in self._game.behavior_specs.items():

@@ -31,7 +31,7 @@ from sparring.networks import ActionDistribution, ActionParameters, Actor, Norma
 from sparring.networks.policy import Policy
 from sparring.networks.threads import second_thread
 from sparring.rollouts import PADDING, Rollout, cut_sequences
-from sparring.settings import BehaviorSettings, ScheduleKind
+from sparring.settings import BehaviorSettings, OnPolicyHyperparameters, ScheduleKind
 from sparring.specs import BehaviorSpec
 
 __all__ = ["OnPolicyLearner", "standardized"]
@@ -60,6 +60,7 @@ class OnPolicyLearner(Learner):
         self.name = name
         self._spec = spec
         self._settings = settings
+        assert isinstance(settings.hyperparameters, OnPolicyHyperparameters), "the algorithm chooses its section"
         self._hyper = settings.hyperparameters
         self._memory_plan = settings.network_settings.memory
         self._device = device

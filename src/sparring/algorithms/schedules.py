@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparring.settings.behavior import ScheduleKind
+from sparring.settings import ScheduleKind
 
 __all__ = ["scheduled"]
 

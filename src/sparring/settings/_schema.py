@@ -10,9 +10,10 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
-from pydantic import BaseModel
 
-__all__ = ["Kind", "Unreadable", "keys_of", "kind_at", "kind_of_model", "sections_with_key", "typed"]
+from sparring.settings._section import Section
+
+__all__ = ["Kind", "Unreadable", "keys_of", "kind_at", "kind_of_model", "sections_with_key", "typed", "value_at"]
 
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d{1,3})?", re.ASCII)
 _PREFIXED = re.compile(r"[-+]?0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)", re.ASCII)
@@ -31,9 +32,9 @@ class Kind:
     """Limits of numbers and lengths."""
 
     @property
-    def section(self) -> type[BaseModel] | None:
+    def section(self) -> type[Section] | None:
         """The section that stands here, if one does."""
-        models = [kind for kind in self.types if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        models = [kind for kind in self.types if isinstance(kind, type) and issubclass(kind, Section)]
         return models[0] if models else None
 
     @property
@@ -41,19 +42,36 @@ class Kind:
         """Whether keys stand below."""
         return self.section is not None or any(get_origin(kind) is dict for kind in self.types)
 
-    def below(self, key: str | int) -> Kind | None:
-        """What may stand under a key or at a list position; None where nothing may."""
-        for kind in self.types:
-            if isinstance(kind, type) and issubclass(kind, BaseModel):
+    def of(self, value: object) -> Kind:
+        """The kind a value is of, where several sections may stand."""
+        sections = [kind for kind in self.types if isinstance(kind, type) and issubclass(kind, Section)]
+        if len(sections) < 2 or not isinstance(value, Mapping):
+            return self
+        fitting = [kind for kind in sections if getattr(kind, "fits", lambda _: False)(value)]
+        return Kind(tuple(fitting[:1]) or tuple(sections[:1]), self.nullable, self.bounds)
+
+    def below(self, key: str | int, given: object = None) -> Kind | None:
+        """What may stand under a key or at a list position; None where nothing may.
+
+        Args:
+            key: the key or position.
+            given: the section or list, for keys whose kind depends on their siblings.
+        """
+        for kind in self.of(given).types:
+            if isinstance(kind, type) and issubclass(kind, Section):
                 info = kind.model_fields.get(str(key))
-                return None if info is None else _kind(info.annotation, tuple(info.metadata))
+                if info is None:
+                    return None
+                siblings = given if isinstance(given, Mapping) else {}
+                special = kind.kind_of(str(key), siblings)
+                return _kind(info.annotation, tuple(info.metadata)) if special is None else _kind(special)
             if get_origin(kind) in (dict, list, tuple):
                 arguments = [argument for argument in get_args(kind) if argument is not Ellipsis]
                 return _kind(arguments[-1])
         return None
 
     def __str__(self) -> str:
-        words = [_words(kind, self.bounds) for kind in self.types]
+        words = list(dict.fromkeys(_words(kind, self.bounds) for kind in self.types))
         return " or ".join([*words, "null"] if self.nullable else words)
 
 
@@ -64,19 +82,27 @@ class Unreadable:
         self.value = value
 
 
-def kind_of_model(model: type[BaseModel]) -> Kind:
+def kind_of_model(model: type[Section]) -> Kind:
     """The whole tree of a model."""
     return Kind((model,))
 
 
-def kind_at(root: Kind, path: Sequence[str | int]) -> Kind | None:
-    """What may stand at a place; None where nothing may."""
+def kind_at(root: Kind, path: Sequence[str | int], tree: object = None) -> Kind | None:
+    """What may stand at a place of a tree; None where nothing may."""
     kind: Kind | None = root
     for key in path:
         if kind is None:
             return None
-        kind = kind.below(key)
-    return kind
+        kind = kind.below(key, tree)
+        tree = value_at(tree, key)
+    return None if kind is None else kind.of(tree)
+
+
+def value_at(tree: object, key: str | int) -> object:
+    """What stands under a key or position; None where nothing does."""
+    if isinstance(tree, Mapping):
+        return tree.get(key)
+    return tree[key] if isinstance(tree, (list, tuple)) and isinstance(key, int) and key < len(tree) else None
 
 
 def keys_of(kind: Kind | None) -> list[str]:
@@ -84,14 +110,14 @@ def keys_of(kind: Kind | None) -> list[str]:
     return list(kind.section.model_fields) if kind is not None and kind.section is not None else []
 
 
-def sections_with_key(kind: Kind, key: str) -> Iterator[str]:
+def sections_with_key(kind: Kind, key: str, given: object = None) -> Iterator[str]:
     """Dotted paths of the sections below that know the key; free keys (names of behaviors) are not looked into."""
     for name in keys_of(kind):
-        child = kind.below(name)
+        child = kind.below(name, given)
         if child is not None and child.section is not None:
             if key in keys_of(child):
                 yield name
-            yield from (f"{name}.{deeper}" for deeper in sections_with_key(child, key))
+            yield from (f"{name}.{deeper}" for deeper in sections_with_key(child, key, value_at(given, name)))
 
 
 def typed(value: object, kind: Kind | None) -> object:
@@ -105,9 +131,9 @@ def typed(value: object, kind: Kind | None) -> object:
     if value is None:
         return {} if kind.is_mapping and not kind.nullable else None
     if isinstance(value, Mapping):
-        return {key: typed(item, kind.below(key)) for key, item in value.items()}
+        return {key: typed(item, kind.below(key, value)) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [typed(item, kind.below(index)) for index, item in enumerate(value)]
+        return [typed(item, kind.below(index, value)) for index, item in enumerate(value)]
     for alternative in kind.types:
         read = _READERS.get(alternative, _unchanged)(value)
         if not isinstance(read, Unreadable):
@@ -140,7 +166,7 @@ def _words(kind: Any, bounds: tuple[Any, ...]) -> str:  # noqa: ANN401 - a type 
         return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
     if get_origin(kind) in (list, tuple):
         return "a list"
-    if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel)):
+    if get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, Section)):
         return "a section"
     if kind in (int, float):
         return ("a whole number" if kind is int else "a number") + _range(kind, bounds)

@@ -28,6 +28,7 @@ from sparring.settings._schema import (
     kind_of_model,
     sections_with_key,
     typed,
+    value_at,
 )
 from sparring.settings._yaml import Path, parse_yaml
 from sparring.settings.run import RunSettings
@@ -156,8 +157,8 @@ def validate_settings(tree: Mapping[str, Any], *, source: str = "settings") -> R
         unknown = [detail for detail in error.errors(include_url=False) if detail["type"] == "extra_forbidden"]
         for detail in unknown:
             _remove(given, detail["loc"])
-        details = [*unknown, *_errors_of(given, root)]
-        findings += [_finding(detail, root, origins, source) for detail in details]
+        details = [*unknown, *_without_misspelt(_errors_of(given, root), unknown, root, given)]
+        findings += [_finding(detail, root, origins, source, given) for detail in details]
         settings = None
     if findings or settings is None:
         order = {where: number for number, where in enumerate(origins.values())}
@@ -172,6 +173,19 @@ def _errors_of(tree: Mapping[str, Any], root: Kind) -> list[ErrorDetails]:
     except ValidationError as error:
         return list(_told_once(error.errors(include_url=False), tree))
     return []
+
+
+def _without_misspelt(
+    details: list[ErrorDetails], unknown: list[ErrorDetails], root: Kind, tree: Mapping[str, Any]
+) -> Iterator[ErrorDetails]:
+    """Leaves out what is missing only because it was misspelt, which is told already."""
+    meant = set()
+    for detail in unknown:
+        *parent, key = detail["loc"]
+        meant |= {(*parent, name) for name in nearest(str(key), keys_of(kind_at(root, parent, tree)), limit=1)}
+    for detail in details:
+        if detail["type"] != "missing" or detail["loc"] not in meant:
+            yield detail
 
 
 def _misplaced_sections(tree: dict[str, Any], root: Kind, origins: dict[Path, str], source: str) -> Iterator[Finding]:
@@ -198,13 +212,17 @@ def _misplaced_sections(tree: dict[str, Any], root: Kind, origins: dict[Path, st
 def _behavior_above(name: str, behaviors: Mapping[str, Any], origins: Mapping[Path, str]) -> str | None:
     """The behavior that stands before `name` in the same file."""
     above = None
-    file = origins.get(("behaviors", name), "").rpartition(":")[0]
+    file = _file_of(origins.get(("behaviors", name), ""))
     for path, where in origins.items():
         if path == ("behaviors", name):
             break
-        if path[:1] == ("behaviors",) and len(path) == 2 and path[1] in behaviors and where.startswith(f"{file}:"):
+        if path[:1] == ("behaviors",) and len(path) == 2 and path[1] in behaviors and _file_of(where) == file:
             above = str(path[1])
     return above
+
+
+def _file_of(origin: str) -> str:
+    return re.sub(r":\d+:\d+$", "", origin)
 
 
 def _remove(tree: dict[str, Any], path: Path) -> None:
@@ -226,22 +244,25 @@ def _decoded(content: bytes, *, source: str) -> str:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
         raise SettingsError(
-            "the file is not text in UTF-8",
-            where=f"{source}:{line}",
-            found=f"byte 0x{content[error.start]:02x}",
-            cure="save it as UTF-8",
+            "the file is not UTF-8",
+            where=f"{source}:{line}:{column}",
+            found=f"byte 0x{content[error.start]:02x} at position {error.start}",
+            cure="save it as UTF-8, or as UTF-16 with a byte order mark",
         ) from None
 
 
 def _tree_of(text: str, *, source: str) -> SettingsTree:
-    value, lines = parse_yaml(text, source=source)
+    value, positions = parse_yaml(text, source=source)
     if value is None:
         return SettingsTree()
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else "a single value"
         raise SettingsError("the file does not hold settings", where=source, found=kind, expected="sections with keys")
-    return SettingsTree(value, origins={path: f"{source}:{line}" for path, line in lines.items()})
+    return SettingsTree(
+        value, origins={path: f"{source}:{line}:{column}" for path, (line, column) in positions.items()}
+    )
 
 
 def _lay_over(
@@ -317,19 +338,26 @@ def _is_given(node: object, path: Path) -> bool:
     return False
 
 
-def _finding(detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], source: str) -> Finding:
+def _finding(
+    detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], source: str, tree: Mapping[str, Any]
+) -> Finding:
     path = tuple(key for key in detail["loc"] if key != "[key]")
     where = next((origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in origins), source)
     name = _dotted(path)
     if detail["type"] == "extra_forbidden":
-        return _unknown_key(path, root, where)
+        return _unknown_key(path, root, where, tree)
     if detail["type"] == "value_error":  # a check of ours: its words say what was found and what is allowed
         return Finding(f"{name}: {detail['ctx']['error']}" if name else str(detail["ctx"]["error"]), where)
     if detail["type"] == "missing":
         return Finding(f"{name} is missing", where)
     value = detail["input"].value if isinstance(detail["input"], Unreadable) else detail["input"]
-    kind = kind_at(root, path)
+    kind = kind_at(root, path, tree)
     cure = ""
+    if detail["type"] == "choice":
+        choices = detail["ctx"]["choices"]
+        like = nearest(str(value), choices.split(", "))
+        cure = f"did you mean {like[0]!r}?" if like else ""
+        return Finding(f"{name} has a wrong value", where, _shown(value), f"one of {choices}", cure)
     if detail["type"] == "literal_error" and isinstance(value, str):
         like = nearest(value, (choice.strip("'") for choice in re.findall(r"'[^']*'", detail["ctx"]["expected"])))
         cure = f"did you mean {like[0]!r}?" if like else ""
@@ -337,13 +365,19 @@ def _finding(detail: ErrorDetails, root: Kind, origins: Mapping[Path, str], sour
     return Finding(f"{name or 'the whole'} has a wrong value", where, _shown(value), expected, cure)
 
 
-def _unknown_key(path: Path, root: Kind, where: str) -> Finding:
+def _unknown_key(path: Path, root: Kind, where: str, tree: Mapping[str, Any]) -> Finding:
     parent, key = path[:-1], str(path[-1])
-    kind = kind_at(root, parent)
+    kind = kind_at(root, parent, tree)
     known = keys_of(kind)
-    homes = list(sections_with_key(kind, key)) if kind is not None else []
+    section: object = tree
+    for step in parent:
+        section = value_at(section, step)
+    homes = list(sections_with_key(kind, key, section)) if kind is not None else []
     like = nearest(key, known)
-    if homes:
+    told = kind.section.cure_for_unknown(key) if kind is not None and kind.section is not None else ""
+    if told:
+        cure = told
+    elif homes:
         cure = f"it belongs in {_dotted((*parent, homes[0]))}"
     elif like:
         cure = f"did you mean {like[0]!r}?"

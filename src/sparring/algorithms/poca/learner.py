@@ -22,17 +22,14 @@ from sparring.algorithms.experience import Experience, Minibatch
 from sparring.algorithms.learner import UpdateReport
 from sparring.algorithms.on_policy import OnPolicyLearner, standardized
 from sparring.algorithms.signals.signal import action_columns
-from sparring.errors import SettingsError
 from sparring.networks import Actor, GroupCritic, Normalizer, scaled_for_environment
 from sparring.rollouts import Company, Rollout, company_of, shared_reward, steps_in_order
-from sparring.settings import BehaviorSettings
 
 __all__ = ["GroupExperience", "POCALearner"]
 
 _VALUE_ROWS = 2048
 _VALUE_WEIGHT = 0.5
 _BASELINE_WEIGHT = 0.5
-_HEADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +49,6 @@ class GroupExperience(Experience):
 
 class POCALearner(OnPolicyLearner):
     """Actor, group critic, their optimizers and schedules; arguments as for `Learner`."""
-
-    @classmethod
-    def check_settings(cls, name: str, settings: BehaviorSettings) -> None:
-        """As `Learner.check_settings`: the critic is the group's, and its attention has four heads."""
-        if settings.hyperparameters.shared_critic:
-            raise SettingsError(
-                "poca can't share its critic with the actor: the critic is the group's",
-                where=f"behaviors.{name}.hyperparameters.shared_critic",
-                cure="leave it out",
-            )
-        hidden = settings.network_settings.hidden_units
-        if hidden % _HEADS:
-            raise SettingsError(
-                "poca's critic attends with four heads of equal size",
-                where=f"behaviors.{name}.network_settings.hidden_units",
-                found=str(hidden),
-                expected="a multiple of 4",
-            )
 
     def _build(self, generator: torch.Generator, normalizer: Normalizer | None) -> Actor:
         spec, network = self._spec, self._settings.network_settings

@@ -19,6 +19,7 @@ from sparring.environments.unity.server import ExchangeServer
 from sparring.environments.unity.stages import Stage, ended, stuck, waiting
 from sparring.environments.unity.versions import LEGACY_VERSION, check_version
 from sparring.errors import Finding, GameError, SpecError, nearest
+from sparring.settings import Sampler
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire import (
@@ -230,6 +231,11 @@ class UnityEnvironment(Environment):
         """Sends environment parameters with the next exchange."""
         for key, value in parameters.items():
             self._parameters.set_float_parameter(key, value)
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        """Sends samplers with the next exchange; the game draws from them, and begins anew with each that is sent."""
+        for key, sampler in samplers.items():
+            self._parameters.set_sampler(key, sampler)
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """What the game reported since the last call."""
