@@ -112,11 +112,11 @@ class Lessons:
         for course in self._courses.values():
             course.add_summary(behavior, values)
 
-    def advance(self, *, arenas: int) -> Advance | None:
+    def advance(self, arenas: Iterable[int]) -> Advance | None:
         """Begins the next lesson of the parameters whose lesson is learned; None if there are none.
 
         Args:
-            arenas: that have a match under way, which began with the old lesson.
+            arenas: where a match is under way, which began in the old lesson.
         """
         learned = [course for course in self._courses.values() if course.is_passed]
         if not learned:
@@ -126,13 +126,13 @@ class Lessons:
             course.begin_next()
         for course in self._courses.values():
             course.measure_anew()
-        self._earlier_matches = set(range(arenas))
+        self._earlier_matches = set(arenas)
         self._mixed_windows = {behavior for course in self._courses.values() for behavior in course.watched}
         return Advance(tuple(course.name for course in learned), requires_reset)
 
-    def forget_matches(self) -> None:
-        """All games began anew: no match is under way."""
-        self._earlier_matches.clear()
+    def forget_matches(self, arenas: Iterable[int] | None = None) -> None:
+        """Some arenas, or all, began anew: no match is under way there."""
+        self._earlier_matches.difference_update(list(self._earlier_matches) if arenas is None else arenas)
 
     # -- telling -------------------------------------------------------------------------------------------------
 
