@@ -26,6 +26,7 @@ from sparring.training.session import evaluate_run
 from tests import games
 from tests.builders import ScriptedGame
 from tests.games import WalkGame
+from tests.selfplay.builders import change_weights
 from tests.statistics.builders import points
 from tests.training.run_comparison import curves, differences, final_state
 from tests.training.runs_in_process import Watcher, small_settings, train_small
@@ -184,10 +185,12 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
     began: dict[int, int] = {}
     recent: deque[float] = deque(maxlen=6)
     passed: list[int] = []
-    met, changed = 0, -1
+    met, others, changed = 0, 0, -1
     lineup = own.lineup
     assert isinstance(lineup, WatchedLineup)
-    for step in range(900):
+    for step in range(500):
+        if step % 10 == 0:  # so that the latest policy is none that was saved
+            change_weights(own.behaviors["Duel"].policy)
         pool = lineup.pools["Duel"]
         saved = [held.number for held in pool.all if held.origin != "latest"]
         allowed = saved if against == "snapshots" else [number for number in saved if number <= pool.window[0].number]
@@ -198,6 +201,7 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
             began[result.arena] = step
             players = {seats[0][1]: score for seats, score in zip(result.seats, result.scores or (), strict=True)}
             rival = next(player for player in players if player != "Duel")
+            others += int(rival.partition("#")[2]) not in saved
             if is_of_now and int(rival.partition("#")[2]) in allowed:
                 met += 1
                 recent.append(0.5 + 0.5 * np.sign(players["Duel"] - players[rival]))
@@ -210,6 +214,7 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
             recent.clear()
     assert len(passed) == 2
     assert met > 20
+    assert others > 5
 
 
 @pytest.mark.parametrize(("reward", "lesson"), [("sum", 1), ("own", 0), ("group", 1)])
