@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparring.environments import Environment, EnvironmentStatistic
 from sparring.settings import Sampler
@@ -56,7 +57,7 @@ class WalkGame(Environment):
         self._cost = np.zeros(num_arenas)
         self._parameters = ArenaParameters({"cost": ParameterRange(0.05, 0.0, 1.0)}, num_arenas=num_arenas)
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
-        self._moves: dict[str, np.ndarray] = {}
+        self._moves: dict[str, NDArray[Any]] = {}
         self.closed = False
 
     @property
@@ -68,7 +69,7 @@ class WalkGame(Environment):
         for role in self._roles:
             self._steps[role.full_name] = (self._decisions(role, None), TerminalSteps.empty(self._spec))
 
-    def _begin(self, arenas: np.ndarray) -> None:
+    def _begin(self, arenas: NDArray[Any]) -> None:
         self._tick[arenas] = 0
         self._cost[arenas] = self._parameters.next_values[arenas, 0]
         self._parameters.begin(arenas)
@@ -92,7 +93,7 @@ class WalkGame(Environment):
         for role, terminal in zip(self._roles, terminals, strict=True):
             self._steps[role.full_name] = (self._decisions(role, over), terminal)
 
-    def _observations(self, index: int, arenas: np.ndarray) -> np.ndarray:
+    def _observations(self, index: int, arenas: NDArray[Any]) -> NDArray[Any]:
         place = self._place[index][arenas]
         columns = [
             place / self._half,
@@ -101,7 +102,7 @@ class WalkGame(Environment):
         ]
         return np.stack(columns, axis=-1).reshape(-1, 3).astype(np.float32)
 
-    def _identity(self, index: int, arenas: np.ndarray) -> dict[str, Any]:
+    def _identity(self, index: int, arenas: NDArray[Any]) -> dict[str, Any]:
         agents = self._roles[index].agents
         first = sum(role.agents for role in self._roles[:index]) * self._arenas
         ids = first + arenas[:, None] * agents + np.arange(agents)
@@ -113,7 +114,7 @@ class WalkGame(Environment):
             "arena_id": np.repeat(arenas, agents).astype(np.int32),
         }
 
-    def _decisions(self, role: Role, begun: np.ndarray | None) -> DecisionSteps:
+    def _decisions(self, role: Role, begun: NDArray[Any] | None) -> DecisionSteps:
         index = self._roles.index(role)
         arenas = np.arange(self._arenas)
         reward = -self._cost.astype(np.float32)
@@ -125,7 +126,7 @@ class WalkGame(Environment):
             **self._identity(index, arenas),
         )
 
-    def _terminals(self, index: int, reached: np.ndarray, ended: np.ndarray, *, interrupted: Any) -> TerminalSteps:
+    def _terminals(self, index: int, reached: NDArray[Any], ended: NDArray[Any], *, interrupted: Any) -> TerminalSteps:
         agents = self._roles[index].agents
         reward = np.where(reached[ended, index], 1.0, -self._cost[ended]).astype(np.float32)
         return TerminalSteps(

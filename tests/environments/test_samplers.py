@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sparring.environments.samplers import draw, in_words, moments, of_game
 from sparring.settings import Sampler
@@ -19,7 +20,7 @@ def sampler(kind: str, **parameters: Any) -> Sampler:
     return Sampler.model_validate({"sampler_type": kind, "sampler_parameters": {"seed": 5, **parameters}})
 
 
-def drawn(plan: Sampler, *, arena: int = 0, count: int = DRAWS) -> np.ndarray:
+def drawn(plan: Sampler, *, arena: int = 0, count: int = DRAWS) -> NDArray[Any]:
     return np.array([draw(plan, arena=arena, number=number) for number in range(count)])
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparring.errors import SettingsError
-from sparring.settings import BehaviorSettings, RunSettings
+from sparring.settings import BehaviorSettings, PPOHyperparameters, RunSettings
 from sparring.settings.reading import (
     SettingsTree,
     assignment,
@@ -147,7 +147,8 @@ def test_six_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) 
         == """\
 strikers.yaml:3:5: behaviors.Duel.trainer_type has a wrong value; found poppo, expected one of ppo, sac, poca
   did you mean 'ppo'?
-strikers.yaml:4:5: behaviors.Duel.hyperparameters: batch_size 256 is larger than buffer_size 128: nothing would be learned
+strikers.yaml:4:5: behaviors.Duel.hyperparameters: batch_size 256 is larger than buffer_size 128: \
+nothing would be learned
 strikers.yaml:7:7: unknown key 'lambda' in behaviors.Duel.hyperparameters
   did you mean 'lambd'?
 strikers.yaml:9:7: unknown key 'vis_encoder_type' in behaviors.Duel.network_settings
@@ -304,6 +305,7 @@ def test_a_later_layer_wins_key_by_key_and_mistakes_keep_their_origin(tmp_path: 
     assert from_flag.startswith("--set: behaviors.Striker.time_horizon")
     tree = layered(tree, {"behaviors": {"Striker": {"hyperparameters": {"beta": 0.1}, "time_horizon": 9}}})
     striker = validate_settings(tree).behaviors["Striker"]
+    assert isinstance(striker.hyperparameters, PPOHyperparameters)
     assert (striker.max_steps, striker.hyperparameters.beta, striker.time_horizon) == (7, 0.1, 9)
     assert striker.hyperparameters.batch_size == 1024
 

@@ -17,7 +17,6 @@ from sparring.channels import (
     TrainingAnalyticsChannel,
 )
 from sparring.environments import Environment
-from sparring.environments.unity.versions import CAPABILITIES, COMMUNICATION_VERSION, major_of
 from sparring.errors import GameError
 from sparring.wire import Introduction, close_message
 from sparring.wire.game_messages import (
@@ -28,6 +27,7 @@ from sparring.wire.game_messages import (
     ready_request,
     step_request,
 )
+from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, EXCHANGE_METHOD, major_of
 
 if TYPE_CHECKING:
     from sparring.specs import BehaviorSpec
@@ -39,7 +39,6 @@ _log = logging.getLogger(__name__)
 MakeGame = Callable[[int, int], Environment]
 """Makes the game from the trainer's seed and the number of areas it asks for."""
 
-_METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 _CONNECT_S = 10.0
 _ACADEMY = "AcademySingleton"
 
@@ -60,7 +59,7 @@ class _Line:
                 ("grpc.max_send_message_length", -1),
             ],
         )
-        self._call = self._channel.unary_unary(_METHOD)
+        self._call = self._channel.unary_unary(EXCHANGE_METHOD)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=_CONNECT_S)
         except grpc.FutureTimeoutError:

@@ -50,8 +50,8 @@ class AgentTable:
         self.is_dropped = np.zeros(_INITIAL_SLOTS, np.bool_)
         self.is_outdated = np.zeros(_INITIAL_SLOTS, np.bool_)
         self.memory = np.zeros((_INITIAL_SLOTS, memory_size), np.float32)
-        self._seen_ids = np.zeros(0, np.int64)
-        self._seen_slots = np.zeros(0, np.int64)
+        self._seen_ids: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._seen_slots: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.agent_id != _FREE))

@@ -9,7 +9,6 @@ is told with its file and line.
 
 from __future__ import annotations
 
-import functools
 import importlib.resources
 import logging
 import re
@@ -370,7 +369,9 @@ def _unknown_key(path: Path, root: Kind, where: str, tree: Mapping[str, Any]) ->
     parent, key = path[:-1], str(path[-1])
     kind = kind_at(root, parent, tree)
     known = keys_of(kind)
-    section = functools.reduce(value_at, parent, tree)
+    section: object = tree
+    for step in parent:
+        section = value_at(section, step)
     homes = list(sections_with_key(kind, key, section)) if kind is not None else []
     like = nearest(key, known)
     told = kind.section.cure_for_unknown(key) if kind is not None and kind.section is not None else ""

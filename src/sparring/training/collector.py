@@ -456,8 +456,8 @@ class Collector:
                 )
             for read, asked in zip(group, asking, strict=True):
                 self._record(read, asked)
-                if has_memory and asked.output is not None:
-                    read.table.memory[read.slots] = _present(asked.output.memory)
+                if asked.output is not None and asked.output.memory is not None:
+                    read.table.memory[read.slots] = asked.output.memory
                 assert asked.actions is not None, "every agent that asked was given an action"
                 self.environment.set_actions(str(read.behavior), asked.actions)
 
@@ -493,9 +493,9 @@ class Collector:
             table.row[slots[kept]],
             continuous=chosen.continuous[rows[kept]],
             discrete=chosen.discrete[rows[kept]],
-            log_prob=_present(chosen.log_prob)[rows[kept]],
+            log_prob=chosen.log_prob[rows[kept]],
         )
-        entropy = _present(chosen.entropy)[rows]
+        entropy = chosen.entropy[rows]
         training.recent_entropy = float(entropy.mean())
         self._statistics.add_many(training.name, "Policy/Entropy", entropy)
 
@@ -594,8 +594,3 @@ class Collector:
         self.environment_steps = int(state["environment_steps"])
         self.dropped_episodes = int(state["dropped_episodes"])
         self._generator.set_state(torch.from_numpy(np.array(state["generator"])))
-
-
-def _present(column: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    assert column is not None, "the learner's decisions are measured, and memory is carried where there is one"
-    return column

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled, entry
+from sparring.compilation import compiled, entry
 from sparring.worlds._motion import DRAG, RADIUS, move, separate
 from sparring.worlds._random import uniform
 from sparring.worlds._sight import aim, meet_circles, meet_walls, write_view

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms import check_algorithms
 from sparring.algorithms.clipped_losses import value_loss
@@ -47,10 +48,10 @@ def teamwork(learner: POCALearner, *, groups: int = 4, episodes: int = 3, length
         trajectory = rollout.begin_trajectories(3 * groups)
         group = np.repeat(np.arange(1, groups + 1), 3)
         memory = np.zeros((3 * groups, learner.policy.memory_size), np.float32)
-        alive = np.arange(3 * groups)
-        pending = np.zeros(0, np.int64)
+        alive: NDArray[Any] = np.arange(3 * groups)
+        pending: NDArray[Any] = np.zeros(0, np.int64)
 
-        def seen(count: int) -> list[np.ndarray]:
+        def seen(count: int) -> list[NDArray[Any]]:
             return [rng.standard_normal((count, sensor.size), np.float32) for sensor in spec.observation_specs]
 
         for time in range(length + 1):

@@ -14,8 +14,8 @@ import grpc
 
 from sparring.channels import EngineConfigurationChannel, EnvironmentParametersChannel, SideChannels
 from sparring.wire.messages import message_class
+from sparring.wire.protocol import EXCHANGE_METHOD
 
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 NAME = "Walker?team=0"
 
 
@@ -28,7 +28,7 @@ def connected() -> Callable[[Any], Any]:
     channel = grpc.insecure_channel(f"localhost:{port()}", options=options)
     grpc.channel_ready_future(channel).result(timeout=20)
     call = channel.unary_unary(
-        METHOD,
+        EXCHANGE_METHOD,
         request_serializer=lambda message: message.SerializeToString(),
         response_deserializer=message_class("UnityMessageProto").FromString,
     )

@@ -186,7 +186,7 @@ class POCALearner(OnPolicyLearner):
         values = np.zeros((size, len(self._signals.names)), np.float32)
         baselines = np.zeros_like(values)
         if rollout.critic_memory is None:
-            parts = [np.arange(start, min(start + _VALUE_ROWS, size)) for start in range(0, size, _VALUE_ROWS)]
+            parts = np.split(np.arange(size), range(_VALUE_ROWS, size, _VALUE_ROWS))
         else:
             parts = steps_in_order(rollout.next_row[:size], rollout.status[:size])
         for rows in parts:

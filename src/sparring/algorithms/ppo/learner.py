@@ -21,6 +21,7 @@ from sparring.algorithms.experience import Experience, Minibatch, features_of
 from sparring.algorithms.on_policy import OnPolicyLearner, standardized
 from sparring.networks import Actor, Critic, Normalizer, SharedActorCritic
 from sparring.rollouts import Rollout, steps_in_order
+from sparring.settings import PPOHyperparameters
 
 __all__ = ["PPOLearner"]
 
@@ -35,7 +36,7 @@ class PPOLearner(OnPolicyLearner):
         spec, network = self._spec, self._settings.network_settings
         self._shared: SharedActorCritic | None = None
         self._critic: Critic | None = None
-        if self._hyper.shared_critic:
+        if isinstance(self._hyper, PPOHyperparameters) and self._hyper.shared_critic:
             self._shared = SharedActorCritic(
                 spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer
             ).to(self._device)

@@ -17,13 +17,7 @@ from sparring.environments.unity.commands import find_command, game_arguments, i
 from sparring.environments.unity.launching import GameProcess, exit_in_words
 from sparring.environments.unity.server import ExchangeServer
 from sparring.environments.unity.stages import Stage, ended, stuck, waiting
-from sparring.environments.unity.versions import (
-    CAPABILITIES,
-    COMMUNICATION_VERSION,
-    LEGACY_VERSION,
-    check_version,
-    major_of,
-)
+from sparring.environments.unity.versions import LEGACY_VERSION, check_version
 from sparring.errors import Finding, GameError, SpecError, nearest
 from sparring.settings import Sampler
 from sparring.specs import BehaviorSpec
@@ -41,6 +35,7 @@ from sparring.wire import (
     step_reply,
 )
 from sparring.wire.agents import parsed
+from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, major_of
 
 __all__ = ["UnityEnvironment"]
 
