@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from sparring.environments import Environment
+from sparring.errors import SettingsError
 from sparring.selfplay import Lineup, MatchResult
 from sparring.settings import RunSettings, Sampler
 from sparring.specs import BehaviorId
@@ -25,6 +26,7 @@ from sparring.training.session import evaluate_run
 from tests import games
 from tests.builders import ScriptedGame
 from tests.games import WalkGame
+from tests.selfplay.builders import change_weights
 from tests.statistics.builders import points
 from tests.training.run_comparison import curves, differences, final_state
 from tests.training.runs_in_process import Watcher, small_settings, train_small
@@ -183,10 +185,12 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
     began: dict[int, int] = {}
     recent: deque[float] = deque(maxlen=6)
     passed: list[int] = []
-    met, changed = 0, -1
+    met, others, changed = 0, 0, -1
     lineup = own.lineup
     assert isinstance(lineup, WatchedLineup)
-    for step in range(900):
+    for step in range(500):
+        if step % 10 == 0:  # so that the latest policy is none that was saved
+            change_weights(own.behaviors["Duel"].policy)
         pool = lineup.pools["Duel"]
         saved = [held.number for held in pool.all if held.origin != "latest"]
         allowed = saved if against == "snapshots" else [number for number in saved if number <= pool.window[0].number]
@@ -197,6 +201,7 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
             began[result.arena] = step
             players = {seats[0][1]: score for seats, score in zip(result.seats, result.scores or (), strict=True)}
             rival = next(player for player in players if player != "Duel")
+            others += int(rival.partition("#")[2]) not in saved
             if is_of_now and int(rival.partition("#")[2]) in allowed:
                 met += 1
                 recent.append(0.5 + 0.5 * np.sign(players["Duel"] - players[rival]))
@@ -209,6 +214,7 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
             recent.clear()
     assert len(passed) == 2
     assert met > 20
+    assert others > 5
 
 
 @pytest.mark.parametrize(("reward", "lesson"), [("sum", 1), ("own", 0), ("group", 1)])
@@ -303,6 +309,18 @@ def test_lessons_and_values_are_seen_in_the_curves_the_status_and_the_messages(
     assert waits
 
 
+def test_a_value_of_any_lesson_that_the_game_cannot_be_played_with_is_refused_before_anything(tmp_path: Path) -> None:
+    criteria = {"behavior": "Duel", "measure": "progress", "threshold": 0.5}
+    wide = {"sampler_type": "uniform", "sampler_parameters": {"max_value": 2.0}}
+    own = {"cost": curriculum((0.0, criteria), (5.0, criteria), (0.1, criteria), end=wide)}
+    with pytest.raises(SettingsError) as caught:
+        train_small(small_settings(tmp_path, run={"environment_parameters": own}), games.duel)
+    first, second = caught.value.findings
+    assert (first.where, first.found) == ("environment_parameters.cost.curriculum.1.value", "5.0")
+    assert (second.where, second.found) == ("environment_parameters.cost.curriculum.3.value", "0.0 to 2.0")
+    assert not (tmp_path / "run").exists()
+
+
 class ToldGame(WalkGame):
     """The duel, which remembers what it was told before each reset."""
 
@@ -337,7 +355,8 @@ def test_the_table_is_played_in_the_lesson_the_run_is_in_with_draws_of_its_own(t
     settings = small_settings(tmp_path, run={"environment_parameters": own, "evaluation": {"matches": 2}})
     train_small(settings, make)
     evaluate_run(settings, observer=Watcher(), make_game=make)
-    trained, table, reopened, repeated = (game.told for game in made)
+    # What is tried before the game begins is left out.
+    trained, table, reopened, repeated = (game.told[game.told.index("reset") - 2 :] for game in made)
     assert trained[:3] == [{"cost": 0.0}, {}, "reset"]
     _, training = trained[3:5]
     _, evaluation = table[:2]
@@ -372,4 +391,6 @@ def test_the_first_reset_after_a_resume_carries_the_lesson(tmp_path: Path, monke
     settings = small_settings(tmp_path, run={"environment_parameters": own})
     train_small(settings, ForgetfulToldGame, stop_after=40)
     train_small(settings, ForgetfulToldGame, resume=True, stop_after=3)
-    assert told == [[{"cost": 0.0}, "reset", {"cost": 0.5}], [{"cost": 0.5}, "reset"]]
+    first, second = (lines[lines.index("reset") - 1 :] for lines in told)  # without what is tried before
+    assert first == [{"cost": 0.0}, "reset", {"cost": 0.5}]
+    assert second == [{"cost": 0.5}, "reset"]

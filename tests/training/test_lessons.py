@@ -30,7 +30,7 @@ def lessons(seed: int = 0, /, **parameters: Any) -> Lessons:
 
 def taught(own: Lessons, value: float = 1.0) -> Advance | None:
     own.add_episodes("Duel", [value], [0.0])
-    return own.advance(arenas=2)
+    return own.advance(range(2))
 
 
 class Listener(ScriptedGame):
@@ -111,11 +111,14 @@ def test_matches_that_began_before_a_change_do_not_count_and_later_ones_do() -> 
     assert [own.end_match(arena) for arena in (0, 0, 5, 1, 1)] == [False, True, True, False, True]
 
 
-def test_all_matches_count_after_everything_began_anew() -> None:
-    own = lessons(x={"curriculum": [lesson("a", 1.0), lesson("b", 2.0)]})
+def test_matches_count_where_the_game_began_anew() -> None:
+    own = lessons(x={"curriculum": [lesson("a", 1.0), lesson("b", 2.0), lesson("c", 3.0)]})
+    taught(own)
+    own.forget_matches([0])
+    assert [own.end_match(arena) for arena in (0, 1)] == [True, False]
     taught(own)
     own.forget_matches()
-    assert own.end_match(0)
+    assert [own.end_match(arena) for arena in (0, 1)] == [True, True]
 
 
 def test_a_summary_whose_window_began_before_a_change_does_not_count() -> None:
@@ -124,11 +127,11 @@ def test_a_summary_whose_window_began_before_a_change_does_not_count() -> None:
     )
     summaries = {"Goal": summary_of(1.0)}
     own.add_summary("Duel", summaries)
-    assert own.advance(arenas=0) is not None
+    assert own.advance(()) is not None
     own.add_summary("Duel", summaries)
-    assert own.advance(arenas=0) is None
+    assert own.advance(()) is None
     own.add_summary("Duel", summaries)
-    assert own.advance(arenas=0) is not None
+    assert own.advance(()) is not None
 
 
 def test_a_restored_run_knows_what_was_before_the_change() -> None:
@@ -139,7 +142,7 @@ def test_a_restored_run_knows_what_was_before_the_change() -> None:
     assert other.numbers == {"x": 1, "new": 0}
     assert not other.end_match(1)
     other.add_summary("Duel", {"Goal": summary_of(1.0)})
-    assert other.advance(arenas=0) is None
+    assert other.advance(()) is None
 
 
 def test_lessons_and_values_are_in_the_statistics_of_every_behavior() -> None:

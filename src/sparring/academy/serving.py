@@ -30,7 +30,6 @@ from sparring.wire.game_messages import (
 from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, EXCHANGE_METHOD, major_of
 
 if TYPE_CHECKING:
-    from sparring.settings import Sampler
     from sparring.specs import BehaviorSpec
 
 __all__ = ["MakeGame", "serve"]
@@ -138,7 +137,7 @@ class _Session:
         major = None if first.introduction is None else major_of(first.introduction.package_version)
         self._channels_first = major is None or major >= 1
         self._parameters = EnvironmentParametersChannel()
-        self._given: tuple[dict[str, float], dict[str, Sampler]] = ({}, {})
+        self._given: tuple[dict[str, float], dict[str, tuple[int, int, list[float]]]] = ({}, {})
         self._stats = StatsSideChannel()
         channels = (self._parameters, self._stats, EngineConfigurationChannel(), TrainingAnalyticsChannel())
         self._channels = SideChannels(channels, keeps_unknown=True)
@@ -160,11 +159,11 @@ class _Session:
 
     def _set_parameters(self) -> None:
         """Hands on what the trainer has changed."""
-        numbers, samplers = dict(self._parameters.values), self._parameters.received_samplers()
-        if (numbers, samplers) != self._given:
-            self._given = numbers, samplers
-            self._game.set_parameters(numbers)
-            self._game.set_samplers(samplers)
+        received = self._parameters
+        if (received.values, received.samplers) != self._given:
+            self._given = dict(received.values), dict(received.samplers)
+            self._game.set_parameters(received.values)
+            self._game.set_samplers(received.received_samplers())
 
     def _act(self, answer: Answer) -> None:
         for name, spec in self._game.behavior_specs.items():

@@ -21,7 +21,7 @@ def draw(sampler: Sampler, *, arena: int, number: int) -> float:
     """The number-th value, from 0, that an arena draws.
 
     It depends on the sampler, its seed, the arena and the number alone: there is no state to carry, and how many
-    arenas there are changes nothing.
+    arenas there are changes nothing. A seed of -1 is a seed like any other here.
     """
     plan = sampler.sampler_parameters
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([plan.seed % 2**32, arena, number])))

@@ -159,13 +159,13 @@ class CompletionCriteria(Section):
     """Whose learning is watched."""
     measure: str = "reward"
     """`reward` (mean return), `progress` (steps as a part of max_steps), and Sparring's own: `rating` (its Elo),
-    `win_rate` (score of the latest matches against past selves), or the tag of any statistic of the run."""
+    `win_rate` (score of the latest matches against past selves), or the tag of any statistic in its summaries."""
     threshold: float = 0.0
     """What the measure has to exceed."""
     min_lesson_length: NonNegativeInt = 0
-    """Episodes of the lesson before it can end; the mean return is that of as many."""
+    """Episodes of the lesson before it can end, and those of the mean return; for `win_rate`, matches."""
     signal_smoothing: bool = True
-    """Whether the measure is smoothed: a quarter of its last value, three quarters of the new one, once an episode."""
+    """Whether means and statistics are smoothed: a quarter of the last value, three quarters of the new one."""
     require_reset: bool = False
     """Whether all games begin anew when the lesson ends."""
     reward: Literal["sum", "own", "group"] = Field(default="sum", json_schema_extra=OWN)

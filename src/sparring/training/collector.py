@@ -29,7 +29,7 @@ from sparring.environments import Environment
 from sparring.errors import NonFiniteError, SettingsError, nearest
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
-from sparring.selfplay import LIVE, Lineup, LineupEvent, MatchResult
+from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
 from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Aggregation, Statistics, Timers
@@ -223,6 +223,7 @@ class Collector:
             table.close_episodes(slots)
             table.free_closed()
         self.lineup.book.forget_matches(arenas)
+        self.lessons.forget_matches(arenas.tolist())
 
     def _read(self, full_name: str) -> _Read:
         behavior = self._ids[full_name]
@@ -421,7 +422,8 @@ class Collector:
             rating = self.lineup.ratings.get(name)
             progress = training.steps / training.settings.max_steps
             self.lessons.set_measures(name, progress=progress, rating=None if rating is None else rating.value)
-        self.advance = self.lessons.advance(arenas=self.lineup.book.num_arenas)
+        under_way = np.flatnonzero((self.lineup.book.player != UNSEATED).any(axis=1))
+        self.advance = self.lessons.advance(under_way.tolist())
         if self.advance is None:
             return
         self.lessons.tell(self.environment, self.advance.parameters)

@@ -25,31 +25,32 @@ class Course:
     so set, as statistics are: 0.25 of the last value and 0.75 of the new one.
 
     Attributes:
-        number: of the lesson, from 0.
+        lessons: all of them, in order.
+        number: of the one that is on, from 0.
         is_passed: the lesson is learned, and the next one may begin.
     """
 
     def __init__(self, name: str, plan: EnvironmentParameter) -> None:
         self.name = name
-        self._lessons = plan.curriculum if isinstance(plan, Curriculum) else (Lesson(name=name, value=plan),)
+        self.lessons = plan.curriculum if isinstance(plan, Curriculum) else (Lesson(name=name, value=plan),)
         self.number = 0
         self.measure_anew()
 
     @property
     def lesson(self) -> Lesson:
         """The lesson that is on."""
-        return self._lessons[self.number]
+        return self.lessons[self.number]
 
     @property
     def criteria(self) -> CompletionCriteria | None:
         """When the lesson is learned; None in the last one, whatever it says."""
-        is_last = self.number == len(self._lessons) - 1
+        is_last = self.number == len(self.lessons) - 1
         return None if is_last else self.lesson.completion_criteria
 
     @property
     def watched(self) -> set[str]:
         """The behaviors any of its lessons watches."""
-        return {lesson.completion_criteria.behavior for lesson in self._lessons if lesson.completion_criteria}
+        return {lesson.completion_criteria.behavior for lesson in self.lessons if lesson.completion_criteria}
 
     def begin_next(self) -> None:
         """The next lesson is on."""
@@ -131,7 +132,7 @@ class Course:
         criteria = self.criteria
         if criteria is None:
             return None
-        head = f"{self.name} is in lesson {self.number + 1} of {len(self._lessons)} ({self.lesson.name}) and waits for"
+        head = f"{self.name} is in lesson {self.number + 1} of {len(self.lessons)} ({self.lesson.name}) and waits for"
         if criteria.behavior not in behaviors:
             return (
                 f"{head} the behavior {criteria.behavior}, which has not appeared{_near(criteria.behavior, behaviors)}"
@@ -170,7 +171,7 @@ class Course:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Puts back what `state` gave; lessons that were edited since are told by their name, else by their number."""
-        names = [lesson.name for lesson in self._lessons]
+        names = [lesson.name for lesson in self.lessons]
         is_known = state["lesson"] in names
         self.number = names.index(state["lesson"]) if is_known else min(int(state["number"]), len(names) - 1)
         self.measure_anew()

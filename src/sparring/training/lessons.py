@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparring.environments import Environment
 from sparring.environments.samplers import in_words, moments
+from sparring.errors import Finding, SettingsError
 from sparring.settings import ConstantParameters, EnvironmentParameter, Sampler
 from sparring.statistics import Aggregation, Statistics, Summary
 from sparring.training.course import Course
@@ -55,7 +56,9 @@ class Lessons:
             purpose: streams of another purpose draw other values.
         """
         course = self._courses[name]
-        value = course.lesson.value
+        return self._seeded(course.lesson.value, f"{purpose} {name} lesson {course.number}")
+
+    def _seeded(self, value: float | Sampler, stream: str) -> float | Sampler:
         if not isinstance(value, Sampler):
             return value
         plan = value.sampler_parameters
@@ -63,7 +66,7 @@ class Lessons:
             return plan.value
         if plan.seed >= 0:
             return value
-        seed = self._seeds.number(f"{purpose} {name} lesson {course.number}") >> 32  # games take 31 bits
+        seed = self._seeds.number(stream) >> 32  # games take 31 bits
         return value.model_copy(update={"sampler_parameters": plan.model_copy(update={"seed": seed})})
 
     def tell(self, environment: Environment, names: Iterable[str] | None = None, *, purpose: str = "parameter") -> None:
@@ -72,9 +75,24 @@ class Lessons:
         Raises:
             SettingsError: the game can't be played with them.
         """
-        values = {name: self.value(name, purpose=purpose) for name in (self._courses if names is None else names)}
-        environment.set_parameters({name: value for name, value in values.items() if not isinstance(value, Sampler)})
-        environment.set_samplers({name: value for name, value in values.items() if isinstance(value, Sampler)})
+        names = self._courses if names is None else names
+        _set(environment, {name: self.value(name, purpose=purpose) for name in names})
+
+    def rehearse(self, environment: Environment) -> None:
+        """Sets every value of every lesson once, so that none is refused in the middle of a run.
+
+        Raises:
+            SettingsError: with all values the game can't be played with.
+        """
+        findings: list[Finding] = []
+        for name, course in self._courses.items():
+            for number, lesson in enumerate(course.lessons):
+                place = f".curriculum.{number}.value" if len(course.lessons) > 1 else ""
+                where = f"environment_parameters.{name}{place}"
+                refused = _refusals(environment, {name: self._seeded(lesson.value, "rehearsal")})
+                findings += [replace(finding, where=where) for finding in refused]
+        if findings:
+            raise SettingsError(findings)
 
     # -- what is measured ----------------------------------------------------------------------------------------
 
@@ -112,11 +130,11 @@ class Lessons:
         for course in self._courses.values():
             course.add_summary(behavior, values)
 
-    def advance(self, *, arenas: int) -> Advance | None:
+    def advance(self, arenas: Iterable[int]) -> Advance | None:
         """Begins the next lesson of the parameters whose lesson is learned; None if there are none.
 
         Args:
-            arenas: that have a match under way, which began with the old lesson.
+            arenas: where a match is under way, which began in the old lesson.
         """
         learned = [course for course in self._courses.values() if course.is_passed]
         if not learned:
@@ -126,13 +144,13 @@ class Lessons:
             course.begin_next()
         for course in self._courses.values():
             course.measure_anew()
-        self._earlier_matches = set(range(arenas))
+        self._earlier_matches = set(arenas)
         self._mixed_windows = {behavior for course in self._courses.values() for behavior in course.watched}
         return Advance(tuple(course.name for course in learned), requires_reset)
 
-    def forget_matches(self) -> None:
-        """All games began anew: no match is under way."""
-        self._earlier_matches.clear()
+    def forget_matches(self, arenas: Iterable[int] | None = None) -> None:
+        """Some arenas, or all, began anew: no match is under way there."""
+        self._earlier_matches.difference_update(list(self._earlier_matches) if arenas is None else arenas)
 
     # -- telling -------------------------------------------------------------------------------------------------
 
@@ -184,3 +202,16 @@ class Lessons:
                 course.restore(state["courses"][name])
         self._earlier_matches = {int(arena) for arena in state["earlier_matches"]}
         self._mixed_windows = {str(behavior) for behavior in state["mixed_windows"]}
+
+
+def _set(environment: Environment, values: Mapping[str, float | Sampler]) -> None:
+    environment.set_parameters({name: value for name, value in values.items() if not isinstance(value, Sampler)})
+    environment.set_samplers({name: value for name, value in values.items() if isinstance(value, Sampler)})
+
+
+def _refusals(environment: Environment, values: Mapping[str, float | Sampler]) -> tuple[Finding, ...]:
+    try:
+        _set(environment, values)
+    except SettingsError as error:
+        return error.findings
+    return ()

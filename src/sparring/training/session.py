@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from sparring.environments import Environment
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -123,7 +124,7 @@ def run_training(
             device=device,
             threads=threads,
             initial_weights=weights,
-            lessons=_lessons(settings, checkpoint),
+            lessons=_rehearsed(_lessons(settings, checkpoint), environment, settings, make_game),
         )
         stack.callback(run.close)
         if checkpoint is not None:
@@ -161,6 +162,15 @@ def _lessons(settings: RunSettings, checkpoint: LoadedCheckpoint | None) -> Less
     lessons = Lessons(settings.environment_parameters, SeedStreams(settings.env_settings.seed))
     if checkpoint is not None and "lessons" in checkpoint.state:
         lessons.restore(checkpoint.state["lessons"])
+    return lessons
+
+
+def _rehearsed(
+    lessons: Lessons, environment: Environment, settings: RunSettings, make_game: CreateWorld | None
+) -> Lessons:
+    """The lessons, after every value was tried; games over the wire refuse none, and would only be sent them all."""
+    if not is_started(settings, make_game) and not is_editor(settings, make_game):
+        lessons.rehearse(environment)
     return lessons
 
 

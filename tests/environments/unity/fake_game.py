@@ -73,7 +73,7 @@ def play(exchange: Callable[[Any], Any], exchanges: int, **shape: Any) -> None:
 def play_and_note(exchange: Callable[[Any], Any], exchanges: int, path: Path) -> None:
     """Writes every reset and every environment parameter it is told of into a file, a JSON line each."""
     request = message_class("UnityMessageProto")()
-    with path.open("w", encoding="utf-8") as notes:
+    with path.open("a", encoding="utf-8") as notes:
         for count in range(exchanges):
             reply = exchange(request)
             if reply.header.status != 200:
@@ -148,6 +148,11 @@ def main() -> None:
         play(introduced(), 10**6, agents=16, size=65_536)
     elif way == "notes":  # the second argument is a folder, in which every game has a file by its port
         play_and_note(introduced(), 10**6, Path(sys.argv[2]) / str(port()))
+    elif way == "comes-back-noting":
+        for _ in range(2):
+            exchange = introduced()
+            play_and_note(exchange, 5, Path(sys.argv[2]))
+            say_good_bye(exchange)
     elif way == "plays":
         play(introduced(), 10**6)
     elif way == "ignores-good-bye":

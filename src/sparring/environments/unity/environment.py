@@ -113,6 +113,7 @@ class UnityEnvironment(Environment):
         self._channels = SideChannels(side_channels or ())
         self._stats = self._own(StatsSideChannel)
         self._parameters = self._own(EnvironmentParametersChannel)
+        self._told: dict[str, float | Sampler] = {}
         self._behaviors: dict[str, WireBehavior] = {}
         self._specs: dict[str, BehaviorSpec] = {}
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
@@ -229,13 +230,19 @@ class UnityEnvironment(Environment):
 
     def set_parameters(self, parameters: Mapping[str, float]) -> None:
         """Sends environment parameters with the next exchange."""
-        for key, value in parameters.items():
-            self._parameters.set_float_parameter(key, value)
+        self._tell(parameters)
 
     def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
         """Sends samplers with the next exchange; the game draws from them, and begins anew with each that is sent."""
-        for key, sampler in samplers.items():
-            self._parameters.set_sampler(key, sampler)
+        self._tell(samplers)
+
+    def _tell(self, values: Mapping[str, float | Sampler]) -> None:
+        self._told = {**self._told, **values}
+        for key, value in values.items():
+            if isinstance(value, Sampler):
+                self._parameters.set_sampler(key, value)
+            else:
+                self._parameters.set_float_parameter(key, value)
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """What the game reported since the last call."""
@@ -292,6 +299,7 @@ class UnityEnvironment(Environment):
                 request = self._receive(timeout_s=float("inf"))
             if request.introduction is not None:
                 self._shake_hands(request)
+                self._tell(self._told)  # the game that is there now knows nothing of it
                 self._server.answer(reset_reply(self._channels.take_outgoing()))
                 request = self._receive()
         return request
