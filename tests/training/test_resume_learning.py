@@ -32,6 +32,18 @@ def task(kind: type[Task], *, agents: int) -> CreateWorld:
     return create
 
 
+SAC = {
+    "trainer_type": "sac",
+    "hyperparameters": {
+        "batch_size": 32,
+        "buffer_size": 200,
+        "buffer_init_steps": 40,
+        "steps_per_update": 4,
+        "reward_signal_steps_per_update": 10,
+        "save_replay_buffer": True,
+    },
+}
+
 CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
     "memory": (task(Recall, agents=8), {"network_settings": MEMORY, "self_play": None}),
     "memory-shared": (
@@ -49,6 +61,11 @@ CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
         {"trainer_type": "poca", "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
     ),
     "poca-self-play": (games.duel, {"trainer_type": "poca"}),
+    "sac-self-play": (games.duel, SAC),
+    "sac-memory-curiosity": (
+        task(Recall, agents=8),
+        {**SAC, "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
+    ),
     "curiosity-rnd": (games.duel, {"reward_signals": CURIOUS}),
 }
 
@@ -58,10 +75,13 @@ def test_stopping_and_resuming_changes_no_bit(name: str, tmp_path: Path) -> None
     _compare(*CASES[name], tmp_path)
 
 
-@pytest.mark.parametrize("memory", [False, True], ids=["plain", "memory"])
-def test_stopping_and_resuming_while_imitating_changes_no_bit(memory: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("trainer", "memory"), [({}, False), ({}, True), (SAC, False)], ids=["plain", "memory", "sac"])
+def test_stopping_and_resuming_while_imitating_changes_no_bit(
+    trainer: dict[str, Any], memory: bool, tmp_path: Path
+) -> None:
     demo = str(record(tmp_path / "expert.demo", Recall.spec, episodes=4, steps=6))
     changes = {
+        **trainer,
         "self_play": None,
         "network_settings": MEMORY if memory else SMALL,
         "reward_signals": {
