@@ -27,8 +27,8 @@ from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire import Introduction, initialization_reply, reset_reply, step_reply
 from sparring.wire.game_messages import encoded_agents, introduction_request, ready_request, step_request
+from sparring.wire.protocol import EXCHANGE_METHOD
 
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 SPEC = BehaviorSpec((ObservationSpec.vector(264), ObservationSpec.vector(72)), ActionSpec(0, (3, 3, 3)))
 NAME = "SoccerTwos?team=0"
 
@@ -49,7 +49,7 @@ def play(port: int, agents: int) -> None:
     """The game: the same step until the trainer says good-bye."""
     infos = encoded_agents(SPEC, steps(agents), TerminalSteps.empty(SPEC))
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-        call = channel.unary_unary(METHOD)
+        call = channel.unary_unary(EXCHANGE_METHOD)
         grpc.channel_ready_future(channel).result(timeout=30)
         call(introduction_request(Introduction("1.5.0", "3.0.0", frozenset()), name="bench"))
         call(ready_request())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparring.environments import Environment
+from sparring.environments import Environment, EnvironmentStatistic
+from sparring.settings import Sampler
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
+from sparring.worlds.arena_parameters import ArenaParameters, ParameterRange
 
 __all__ = ["Role", "WalkGame", "duel", "two_roles"]
 
@@ -27,9 +30,9 @@ class Role:
 class WalkGame(Environment):
     """Agents walk on a line of `2 * half + 1` places from near the middle; the first to reach its end scores.
 
-    Observation: place, goal, ticks left. Action: one branch of three, left, stay, right. A step costs 0.05; reaching
-    the goal gives 1 and ends the match for everybody in the arena; `limit` steps interrupt it. With
-    `states_result` the match score tells who reached its goal.
+    Observation: place, goal, ticks left. Action: one branch of three, left, stay, right. A step costs the environment
+    parameter `cost`, 0.05 by default; reaching the goal gives 1 and ends the match for everybody in the arena; `limit`
+    steps interrupt it. With `states_result` the match score tells who reached its goal.
     """
 
     def __init__(
@@ -51,8 +54,10 @@ class WalkGame(Environment):
         self._spec = BehaviorSpec((ObservationSpec.vector(3, name="Line"),), ActionSpec.create_discrete((3,)))
         self._place = [np.zeros((num_arenas, role.agents), np.int64) for role in roles]
         self._tick = np.zeros(num_arenas, np.int64)
+        self._cost = np.zeros(num_arenas)
+        self._parameters = ArenaParameters({"cost": ParameterRange(0.05, 0.0, 1.0)}, num_arenas=num_arenas)
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
-        self._moves: dict[str, np.ndarray] = {}
+        self._moves: dict[str, NDArray[Any]] = {}
         self.closed = False
 
     @property
@@ -64,8 +69,10 @@ class WalkGame(Environment):
         for role in self._roles:
             self._steps[role.full_name] = (self._decisions(role, None), TerminalSteps.empty(self._spec))
 
-    def _begin(self, arenas: np.ndarray) -> None:
+    def _begin(self, arenas: NDArray[Any]) -> None:
         self._tick[arenas] = 0
+        self._cost[arenas] = self._parameters.next_values[arenas, 0]
+        self._parameters.begin(arenas)
         for place in self._place:
             place[arenas] = self._rng.integers(-1, 2, (len(arenas), place.shape[1]))
 
@@ -86,7 +93,7 @@ class WalkGame(Environment):
         for role, terminal in zip(self._roles, terminals, strict=True):
             self._steps[role.full_name] = (self._decisions(role, over), terminal)
 
-    def _observations(self, index: int, arenas: np.ndarray) -> np.ndarray:
+    def _observations(self, index: int, arenas: NDArray[Any]) -> NDArray[Any]:
         place = self._place[index][arenas]
         columns = [
             place / self._half,
@@ -95,7 +102,7 @@ class WalkGame(Environment):
         ]
         return np.stack(columns, axis=-1).reshape(-1, 3).astype(np.float32)
 
-    def _identity(self, index: int, arenas: np.ndarray) -> dict[str, Any]:
+    def _identity(self, index: int, arenas: NDArray[Any]) -> dict[str, Any]:
         agents = self._roles[index].agents
         first = sum(role.agents for role in self._roles[:index]) * self._arenas
         ids = first + arenas[:, None] * agents + np.arange(agents)
@@ -107,21 +114,21 @@ class WalkGame(Environment):
             "arena_id": np.repeat(arenas, agents).astype(np.int32),
         }
 
-    def _decisions(self, role: Role, begun: np.ndarray | None) -> DecisionSteps:
+    def _decisions(self, role: Role, begun: NDArray[Any] | None) -> DecisionSteps:
         index = self._roles.index(role)
         arenas = np.arange(self._arenas)
-        cost = np.full(self._arenas, -0.05, np.float32)
-        cost[arenas if begun is None else begun] = 0.0
+        reward = -self._cost.astype(np.float32)
+        reward[arenas if begun is None else begun] = 0.0
         return DecisionSteps(
             obs=[self._observations(index, arenas)],
-            reward=np.repeat(cost, role.agents),
+            reward=np.repeat(reward, role.agents),
             action_mask=None,
             **self._identity(index, arenas),
         )
 
-    def _terminals(self, index: int, reached: np.ndarray, ended: np.ndarray, *, interrupted: Any) -> TerminalSteps:
+    def _terminals(self, index: int, reached: NDArray[Any], ended: NDArray[Any], *, interrupted: Any) -> TerminalSteps:
         agents = self._roles[index].agents
-        reward = np.where(reached[ended, index], 1.0, -0.05).astype(np.float32)
+        reward = np.where(reached[ended, index], 1.0, -self._cost[ended]).astype(np.float32)
         return TerminalSteps(
             obs=[self._observations(index, ended)],
             reward=np.repeat(reward, agents),
@@ -137,6 +144,15 @@ class WalkGame(Environment):
         action.validate(self._spec.action_spec, len(self._steps[behavior_name][0]), behavior=behavior_name)
         self._moves[behavior_name] = action.discrete[:, 0].astype(np.int64)
 
+    def set_parameters(self, parameters: Mapping[str, float]) -> None:
+        self._parameters.set_numbers(parameters)
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        self._parameters.set_samplers(samplers)
+
+    def take_statistics(self) -> Sequence[EnvironmentStatistic]:
+        return self._parameters.take_statistics()
+
     def close(self) -> None:
         self.closed = True
 
@@ -144,6 +160,8 @@ class WalkGame(Environment):
         return {
             "place": {str(index): place.copy() for index, place in enumerate(self._place)},
             "tick": self._tick.copy(),
+            "cost": self._cost.copy(),
+            "parameters": self._parameters.save_state(),
             "rng": self._rng.bit_generator.state,
             "begun": {name: steps[0].reward.copy() for name, steps in self._steps.items()},
             "terminal": {name: _terminal_state(steps[1]) for name, steps in self._steps.items()},
@@ -152,6 +170,8 @@ class WalkGame(Environment):
     def restore_state(self, state: dict[str, Any]) -> None:
         self._place = [np.array(state["place"][str(index)]) for index in range(len(self._roles))]
         self._tick = np.array(state["tick"])
+        self._cost = np.array(state["cost"])
+        self._parameters.restore_state(self._parameters.checked_state(state["parameters"]))
         self._rng.bit_generator.state = state["rng"]
         for index, role in enumerate(self._roles):
             decision = DecisionSteps(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.errors import SpecError
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
@@ -97,7 +100,7 @@ def test_random_choices_are_uniform_over_what_is_available() -> None:
     ],
 )
 def test_actions_that_do_not_fit_are_refused_with_their_place(
-    continuous: np.ndarray, discrete: np.ndarray, message: str
+    continuous: NDArray[Any], discrete: NDArray[Any], message: str
 ) -> None:
     batch = ActionBatch(continuous.astype(np.float32), discrete.astype(np.int32))
     with pytest.raises(SpecError, match=message) as caught:

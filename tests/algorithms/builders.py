@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms import Learner, PPOLearner
 from sparring.networks import ObservationLayout
-from sparring.networks.policy import PolicyOutput
+from sparring.networks.drawing import PolicyOutput
 from sparring.rollouts import Rollout, RowStatus
 from sparring.selfplay import LIVE
 from sparring.settings import BehaviorSettings
@@ -66,7 +67,7 @@ def experience_of(
     agents: int = 4,
     end_rate: float = 0.1,
     masked: bool = False,
-    observe: Callable[[np.random.Generator], list[np.ndarray]] | None = None,
+    observe: Callable[[np.random.Generator], list[NDArray[Any]]] | None = None,
 ) -> Rollout:
     """What agents that act by the learner's policy experience in a game that answers at random.
 
@@ -76,16 +77,16 @@ def experience_of(
     generator = torch.Generator().manual_seed(seed)
     layout = ObservationLayout(spec)
     rollout = learner.make_rollout()
-    memory = np.zeros((agents, learner.policy.memory_size), np.float32)
+    memory: NDArray[Any] = np.zeros((agents, learner.policy.memory_size), np.float32)
 
-    def see() -> list[np.ndarray]:
+    def see() -> list[NDArray[Any]]:
         if observe is not None:
             return layout.inputs(observe(rng))
         return layout.inputs(
             [rng.standard_normal((agents, *sensor.shape), np.float32) for sensor in spec.observation_specs]
         )
 
-    pending: np.ndarray | None = None
+    pending: NDArray[Any] | None = None
     trajectory = rollout.begin_trajectories(agents)
     for step in range(steps + 1):
         inputs = see()
@@ -108,7 +109,7 @@ def experience_of(
     return rollout
 
 
-def judged(learner: Any, rollout: Rollout) -> tuple[Any, np.ndarray]:
+def judged(learner: Any, rollout: Rollout) -> tuple[Any, NDArray[Any]]:
     """What a learner learns from in a rollout, and the values of its rows."""
     rewards = learner._rewards(rollout, learner._transitions(rollout))
     experience, values = learner._experience(rollout, rewards)
@@ -118,12 +119,12 @@ def judged(learner: Any, rollout: Rollout) -> tuple[Any, np.ndarray]:
 def act(
     learner: Learner,
     rollout: Rollout,
-    rows: np.ndarray,
-    inputs: list[np.ndarray],
-    mask: np.ndarray | None,
+    rows: NDArray[Any],
+    inputs: list[NDArray[Any]],
+    mask: NDArray[Any] | None,
     generator: torch.Generator,
     *,
-    memory: np.ndarray | None = None,
+    memory: NDArray[Any] | None = None,
 ) -> PolicyOutput:
     """The learner decides in the rows, which see the inputs."""
     asking = Asking(inputs, mask, np.full(len(rows), LIVE), memory if learner.policy.memory_size else None)
@@ -137,14 +138,14 @@ def act(
 
 def _complete(
     rollout: Rollout,
-    pending: np.ndarray,
-    trajectory: np.ndarray,
-    inputs: list[np.ndarray],
-    memory: np.ndarray,
+    pending: NDArray[Any],
+    trajectory: NDArray[Any],
+    inputs: list[NDArray[Any]],
+    memory: NDArray[Any],
     rng: np.random.Generator,
     *,
     end_rate: float,
-) -> np.ndarray:
+) -> NDArray[Any]:
     """Gives every pending decision its outcome; True where the episode ended."""
     count = len(pending)
     ends = rng.random(count) < end_rate

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.algorithms import gae
 from sparring.rollouts import RowStatus
@@ -42,7 +44,7 @@ class Rows:
         self.cut[row] = cut
         self.status[row] = COMPLETE
 
-    def gae(self, *, gamma: float, lam: float) -> np.ndarray:
+    def gae(self, *, gamma: float, lam: float) -> NDArray[Any]:
         return gae(
             np.array(self.reward, np.float32),
             np.array(self.value, np.float32),

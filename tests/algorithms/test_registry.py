@@ -10,7 +10,7 @@ import pytest
 
 from sparring.algorithms import Learner, PPOLearner, available_algorithms, check_algorithms, find_algorithm, registry
 from sparring.errors import SettingsError
-from sparring.settings import BehaviorSettings
+from sparring.settings import BehaviorSettings, PPOHyperparameters
 
 
 class PickyLearner(PPOLearner):
@@ -18,7 +18,8 @@ class PickyLearner(PPOLearner):
 
     @classmethod
     def check_settings(cls, name: str, settings: BehaviorSettings) -> None:
-        if getattr(settings.hyperparameters, "shared_critic", False):
+        assert isinstance(settings.hyperparameters, PPOHyperparameters)
+        if settings.hyperparameters.shared_critic:
             raise SettingsError("picky learns without a shared critic", where=f"behaviors.{name}.hyperparameters")
 
 

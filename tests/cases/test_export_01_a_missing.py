@@ -8,9 +8,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sparring.runs import CheckpointStore
 
@@ -51,9 +53,9 @@ class Story:
     def model(self, run: str) -> bytes:
         return (self.folder / run / "Duel.onnx").read_bytes()
 
-    def networks(self, run: str) -> dict[str, dict[str, np.ndarray]]:
+    def networks(self, run: str) -> dict[str, dict[str, NDArray[Any]]]:
         state = CheckpointStore(self.folder / run / "checkpoints").newest().state
-        networks: dict[str, dict[str, np.ndarray]] = state["collector"]["behaviors"]["Duel"]["learner"]["networks"]
+        networks: dict[str, dict[str, NDArray[Any]]] = state["collector"]["behaviors"]["Duel"]["learner"]["networks"]
         return networks
 
 

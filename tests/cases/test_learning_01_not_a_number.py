@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from sparring.cli import main as cli
 from sparring.environments import Environment
@@ -94,7 +95,7 @@ def newest(folder: Path) -> tuple[int, dict[str, Any]]:
     return loaded.step, loaded.state
 
 
-def weights(state: dict[str, Any]) -> dict[str, np.ndarray]:
+def weights(state: dict[str, Any]) -> dict[str, NDArray[Any]]:
     networks = state["collector"]["behaviors"]["Duel"]["learner"]["networks"]
     return {f"{module}/{name}": array for module, arrays in networks.items() for name, array in arrays.items()}
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import numpy_helper
 from rich.console import Console
 
@@ -54,7 +55,7 @@ def hashes(state: State) -> dict[str, str]:
     return {number: snapshot["weights_hash"] for number, snapshot in pool(state)["snapshots"].items()}
 
 
-def networks(state: State, behavior: str = "Duel") -> dict[str, np.ndarray]:
+def networks(state: State, behavior: str = "Duel") -> dict[str, NDArray[Any]]:
     """Every array of the learner's networks, by network and name."""
     own = state["collector"]["behaviors"][behavior]["learner"]["networks"]
     return {f"{index} {name}": array for index, arrays in own.items() for name, array in arrays.items()}
@@ -210,7 +211,7 @@ class WideGame(games.WalkGame):
         super().__init__(roles, num_arenas=num_arenas, seed=seed)
         self._spec = BehaviorSpec((ObservationSpec.vector(5, name="Line"),), ActionSpec.create_discrete((3,)))
 
-    def _observations(self, index: int, arenas: np.ndarray) -> np.ndarray:
+    def _observations(self, index: int, arenas: NDArray[Any]) -> NDArray[Any]:
         seen = super()._observations(index, arenas)
         return np.concatenate([seen, seen[:, :2]], axis=1)
 

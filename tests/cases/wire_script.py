@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import grpc
 
-from sparring.environments.unity.versions import CAPABILITIES
 from sparring.specs import BehaviorSpec
 from sparring.steps import DecisionSteps, TerminalSteps
 from sparring.wire import Introduction
 from sparring.wire.game_messages import encoded_agents, introduction_request, ready_request, step_request
+from sparring.wire.protocol import CAPABILITIES, EXCHANGE_METHOD
 from tests.builders import TRACED, exchange
 
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 Columns = tuple[DecisionSteps, TerminalSteps]
 
 
@@ -36,7 +35,7 @@ class WireScript(threading.Thread):
     def run(self) -> None:
         with grpc.insecure_channel(f"127.0.0.1:{self._port}") as channel:
             grpc.channel_ready_future(channel).result(timeout=20)
-            call = channel.unary_unary(METHOD)
+            call = channel.unary_unary(EXCHANGE_METHOD)
             try:
                 call(introduction_request(Introduction("1.5.0", "2.0.0", CAPABILITIES), name="Academy"))
                 call(ready_request())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.cli.main import main
 from sparring.networks import Actor
@@ -67,7 +69,7 @@ def test_a_policy_with_memory_is_recorded_too(tmp_path: Path) -> None:
         deterministic=True,
     )
     found = read_demonstration(path)
-    memory = np.zeros((1, 4), np.float32)
+    memory: NDArray[Any] = np.zeros((1, 4), np.float32)
     for row in range(len(found)):
         if found.done[row]:
             memory[:] = 0
@@ -91,3 +93,38 @@ def test_a_world_is_recorded_from_the_command_line_and_the_file_is_not_overwritt
     assert "exists already" in capsys.readouterr().err
     assert called("record", "soccer_twos", str(tmp_path / "x.demo"), "--behavior", "Socer") == 2
     assert "has no behavior 'Socer'" in capsys.readouterr().err
+
+
+FORWARD = """
+import numpy as np
+from sparring.steps import ActionBatch
+
+def forward(decision, spec):
+    actions = ActionBatch.zeros(spec.action_spec, len(decision))
+    actions.discrete[:, 0] = 1
+    return actions
+
+def outside(decision, spec):
+    return ActionBatch.zeros(spec.action_spec, len(decision) + 1)
+"""
+
+
+def test_a_script_plays_the_recorded_behavior(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, file = tmp_path / "play.py", tmp_path / "forward.demo"
+    script.write_text(FORWARD)
+    options = ["record", "strikers_vs_goalie", str(file), "--behavior", "Striker", "--episodes", "1"]
+    assert called(*options, "--script", f"{script}:forward") == 0
+    found = read_demonstration(file)
+    assert len(found.samples()) > 1
+    assert (found.actions.discrete[found.samples()] == [1, 0, 0]).all()
+    capsys.readouterr()
+    file.unlink()
+    for place, message in (
+        (f"{script}:foward", "did you mean 'forward'?"),
+        (f"{tmp_path / 'other.py'}:forward", "there is no such script"),
+        ("forward", "there is no such script"),
+        (f"{script}:outside", "wrong shape"),
+    ):
+        assert called(*options, "--script", place) == 2
+        assert message in capsys.readouterr().err
+        assert not file.exists()

@@ -8,6 +8,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.networks import Actor, Critic, ObservationLayout
 from sparring.settings.network import MemorySettings, NetworkSettings
@@ -58,7 +59,7 @@ def critic(spec: BehaviorSpec, *, signals: Sequence[str] = ("extrinsic",), seed:
     return Critic(spec, settings(**values), signals=signals, generator=generator(seed))
 
 
-def observations(spec: BehaviorSpec, rows: int, *, seed: int = 0) -> list[np.ndarray]:
+def observations(spec: BehaviorSpec, rows: int, *, seed: int = 0) -> list[NDArray[Any]]:
     rng = np.random.default_rng(seed)
     return [rng.standard_normal((rows, *sensor.shape), np.float32) for sensor in spec.observation_specs]
 

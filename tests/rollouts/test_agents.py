@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from numpy.typing import NDArray
 
 from sparring.rollouts import NO_ROW, AgentTable
 
 
-def ids(*agents: int) -> np.ndarray:
+def ids(*agents: int) -> NDArray[Any]:
     return np.array(agents, np.int32)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms.poca import POCALearner
 from sparring.rollouts import Rollout, RowStatus, company_of, shared_reward
@@ -44,7 +45,7 @@ def recorded(script: Sequence[str], **signals: Any) -> Rollout:
 Seen = tuple[float, float]
 
 
-def told(rollout: Rollout, table: np.ndarray) -> dict[Seen, set[Seen]]:
+def told(rollout: Rollout, table: NDArray[Any]) -> dict[Seen, set[Seen]]:
     """A table of rows as what they saw: (agent, time); time + 0.5 for a last observation."""
     seen = [(float(agent), float(time)) for agent, time in rollout.inputs[0][: rollout.size]]
     return {seen[row]: {seen[other] for other in others if other >= 0} for row, others in enumerate(table)}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from numpy.typing import NDArray
 
 from sparring.rollouts import Rollout, RowStatus
 from sparring.specs import ActionSpec
@@ -18,11 +19,11 @@ SHAPES = [(3,), (1, 2, 2)]
 PENDING, COMPLETE, TAIL, DROPPED = RowStatus
 
 
-def rows(*numbers: int) -> np.ndarray:
+def rows(*numbers: int) -> NDArray[Any]:
     return np.array(numbers, np.int64)
 
 
-def observed(rng: np.random.Generator, count: int) -> list[np.ndarray]:
+def observed(rng: np.random.Generator, count: int) -> list[NDArray[Any]]:
     return [rng.standard_normal((count, *shape), np.float32) for shape in SHAPES]
 
 
@@ -148,7 +149,7 @@ def empty(*, capacity: int = 4) -> Rollout:
     return Rollout([(2,)], ActionSpec.create_discrete((3,)), capacity=capacity)
 
 
-def append(rollout: Rollout, count: int) -> np.ndarray:
+def append(rollout: Rollout, count: int) -> NDArray[Any]:
     trajectories = rollout.begin_trajectories(count)
     return rollout.append([np.ones((count, 2), np.float32)], None, trajectories)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.rollouts import PADDING, RowStatus, cut_sequences, steps_in_order
 
-Linked: TypeAlias = tuple[np.ndarray, np.ndarray, list[list[int]]]
+Linked: TypeAlias = tuple[NDArray[Any], NDArray[Any], list[list[int]]]
 
 
 @st.composite

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.selfplay import LIVE, UNSEATED, MatchBook, TeamRecord, match_scores
 from sparring.settings import OutcomeRule
@@ -79,7 +80,7 @@ class Twins:
         for seat in self.seats:
             assert self.book.seat(seat) == self.seats.index(seat)
 
-    def rewards(self, count: int) -> np.ndarray:
+    def rewards(self, count: int) -> NDArray[Any]:
         # Multiples of 1/64: their sums are exact in any order, so that the twins must agree to the bit.
         return (self.rng.integers(-128, 129, count) / 64).astype(np.float32)
 
@@ -372,5 +373,5 @@ def test_state_of_a_book_does_not_follow_it_nor_the_book_its_state() -> None:
         assert np.array_equal(was, now)
 
 
-def _arrays(state: dict[str, Any]) -> list[np.ndarray]:
+def _arrays(state: dict[str, Any]) -> list[NDArray[Any]]:
     return [state["steps"], state["interrupted"], *state["columns"].values()]

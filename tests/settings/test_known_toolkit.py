@@ -1,7 +1,6 @@
 """Files of the known toolkit's current format: every key is read, and what is not built in yet says so."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -51,18 +50,3 @@ def test_a_mistake_in_what_is_inherited_is_told_where_it_stands() -> None:
 def test_checkpoints_are_spread_evenly_if_so_set() -> None:
     settings = read("behaviors:\n  A: {even_checkpoints: true, keep_checkpoints: 4, max_steps: 1000}\n")
     assert settings.behaviors["A"].checkpoint_every == 250
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("behaviors: {A: {init_path: there}}", "initialize_from"),
-        ("checkpoint_settings: {inference: true}", "sparring evaluate"),
-    ],
-)
-def test_what_is_not_built_in_is_refused_with_a_way_on(text: str, message: str) -> None:
-    with pytest.raises(SettingsError, match=message) as caught:
-        read(text)
-    findings: Any = caught.value.findings
-    assert len(findings) == 1
-    assert findings[0].where == "soccer.yaml:1"

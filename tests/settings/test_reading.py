@@ -76,7 +76,7 @@ def test_truths_are_words(tmp_path: Path, word: str, truth: bool) -> None:
 def test_nothing_else_is_a_truth(tmp_path: Path, wrong: str) -> None:
     tree = read(tmp_path, f"behaviors:\n  Duel:\n    network_settings:\n      normalize: {wrong}\n")
     (mistake,) = mistakes(tree)
-    assert "strikers.yaml:4: behaviors.Duel.network_settings.normalize has a wrong value" in mistake
+    assert "strikers.yaml:4:7: behaviors.Duel.network_settings.normalize has a wrong value" in mistake
     assert "expected true or false" in mistake
 
 
@@ -85,14 +85,14 @@ def test_nothing_else_is_a_truth(tmp_path: Path, wrong: str) -> None:
 )
 def test_nothing_else_is_a_whole_number(tmp_path: Path, wrong: str) -> None:
     (mistake,) = mistakes(read(tmp_path, f"behaviors:\n  Duel:\n    max_steps: {wrong}\n"))
-    assert "strikers.yaml:3: behaviors.Duel.max_steps has a wrong value" in mistake
+    assert "strikers.yaml:3:5: behaviors.Duel.max_steps has a wrong value" in mistake
     assert "expected a whole number of at least 1" in mistake
 
 
 @pytest.mark.parametrize("wrong", ["yes", "true", ".inf", "nan", "1e999", "fast"])
 def test_nothing_else_is_a_number(tmp_path: Path, wrong: str) -> None:
     (mistake,) = mistakes(read(tmp_path, f"environment_parameters:\n  gravity: {wrong}\n"))
-    assert "strikers.yaml:2: environment_parameters.gravity has a wrong value" in mistake
+    assert "strikers.yaml:2:3: environment_parameters.gravity has a wrong value" in mistake
     assert "expected a number" in mistake
 
 
@@ -145,16 +145,17 @@ def test_six_mistakes_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) 
     assert (
         found
         == """\
-strikers.yaml:3: behaviors.Duel.trainer_type has a wrong value; found poppo, expected one of ppo, sac, poca
+strikers.yaml:3:5: behaviors.Duel.trainer_type has a wrong value; found poppo, expected one of ppo, sac, poca
   did you mean 'ppo'?
-strikers.yaml:4: behaviors.Duel.hyperparameters: batch_size 256 is larger than buffer_size 128: nothing would be learned
-strikers.yaml:7: unknown key 'lambda' in behaviors.Duel.hyperparameters
+strikers.yaml:4:5: behaviors.Duel.hyperparameters: batch_size 256 is larger than buffer_size 128: \
+nothing would be learned
+strikers.yaml:7:7: unknown key 'lambda' in behaviors.Duel.hyperparameters
   did you mean 'lambd'?
-strikers.yaml:9: unknown key 'vis_encoder_type' in behaviors.Duel.network_settings
+strikers.yaml:9:7: unknown key 'vis_encoder_type' in behaviors.Duel.network_settings
   did you mean 'vis_encode_type'?
-strikers.yaml:10: 'self_play' is no behavior
+strikers.yaml:10:3: 'self_play' is no behavior
   did you mean to indent it under Duel?
-strikers.yaml:12: behaviors.Duel.self_play.play_against_latest_model_ratio has a wrong value; \
+strikers.yaml:12:5: behaviors.Duel.self_play.play_against_latest_model_ratio has a wrong value; \
 found 1.4, expected a number of at least 0.0 and of at most 1.0"""
     )
 
@@ -207,7 +208,7 @@ def test_a_long_or_unprintable_value_does_not_flood_the_message() -> None:
 @pytest.mark.parametrize(
     ("text", "where", "says"),
     [
-        ("a:\n\tb: 1\n", "strikers.yaml:2", "YAML knows no tabs"),
+        ("a:\n\tb: 1\n", "strikers.yaml:2", "a tab is used for indentation"),
         ("a: [1\n", "strikers.yaml", "not YAML"),
         ("a: *gone\n", "strikers.yaml:1", "undefined alias"),
         ("env_settings:\n  seed: 1\n  seed: 2\n", "strikers.yaml:3", "'seed' is given twice\n  the first is on line 2"),
@@ -221,7 +222,7 @@ def test_a_long_or_unprintable_value_does_not_flood_the_message() -> None:
         ("a: \x07\n", "strikers.yaml", "not YAML"),
         ("[" * 900, "strikers.yaml", "nested too deeply"),
         ("x" * 4_000_001, "strikers.yaml", "too large"),
-        (b"# Gr\xf6\xdfe\n", "strikers.yaml:1", "not text in UTF-8; found byte 0xf6"),
+        (b"# Gr\xf6\xdfe\n", "strikers.yaml:1", "not UTF-8; found byte 0xf6 at position 4"),
     ],
 )
 def test_a_file_that_is_no_settings_file_is_refused_with_the_place(
@@ -300,7 +301,7 @@ def test_a_later_layer_wins_key_by_key_and_mistakes_keep_their_origin(tmp_path: 
     file = read(tmp_path, "behaviors:\n  Striker:\n    max_steps: 7\n    hyperparameters:\n      beta: -1\n")
     tree = layered(preset("strikers_vs_goalie"), file, assignment("behaviors.Striker.time_horizon=x"))
     from_file, from_flag = mistakes(tree)
-    assert "strikers.yaml:5: behaviors.Striker.hyperparameters.beta" in from_file
+    assert "strikers.yaml:5:7: behaviors.Striker.hyperparameters.beta" in from_file
     assert from_flag.startswith("--set: behaviors.Striker.time_horizon")
     tree = layered(tree, {"behaviors": {"Striker": {"hyperparameters": {"beta": 0.1}, "time_horizon": 9}}})
     striker = validate_settings(tree).behaviors["Striker"]

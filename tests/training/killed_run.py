@@ -1,15 +1,15 @@
-"""A process that trains a small game and tells each environment step; run by test_kill, which kills it."""
+"""A run of a small game in a process of its own that tells each environment step; test_kill kills it."""
 
 from __future__ import annotations
 
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from sparring.settings import RunSettings
 from tests import games
 from tests.training.runs_in_process import small_settings, train_small
 
-__all__ = ["settings_to_be_killed"]
+__all__ = ["settings_to_be_killed", "train_and_tell"]
 
 
 def settings_to_be_killed(folder: Path) -> RunSettings:
@@ -17,19 +17,14 @@ def settings_to_be_killed(folder: Path) -> RunSettings:
     return small_settings(folder, checkpoint_interval=12, keep_checkpoints=3)
 
 
-def main() -> None:
-    """Trains in the folder named first; resumes if the second argument says so."""
-    folder, resume = Path(sys.argv[1]), sys.argv[2] == "resume"
-    steps = 0
+def train_and_tell(folder: Path, resume: bool, steps: Connection) -> None:
+    """Trains in the folder and sends the number of each environment step."""
+    step = 0
 
     def tell() -> bool:
-        nonlocal steps
-        steps += 1
-        print(f"step {steps}", flush=True)  # noqa: T201 - the parent reads it
+        nonlocal step
+        step += 1
+        steps.send(step)
         return False
 
     train_small(settings_to_be_killed(folder), games.duel, resume=resume, should_stop=tell)
-
-
-if __name__ == "__main__":
-    main()

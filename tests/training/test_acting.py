@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.networks import ActionDistribution, Actor
 from sparring.networks.policy import Policy
@@ -49,7 +50,7 @@ class Cast:
         return self.policies[number]
 
 
-def asking(players: list[int], *, seed: int, mask: np.ndarray | None = None) -> Asking:
+def asking(players: list[int], *, seed: int, mask: NDArray[Any] | None = None) -> Asking:
     inputs = [np.random.default_rng(seed).standard_normal((len(players), 3), np.float32)]
     return Asking(inputs, mask, np.array(players, np.int64))
 

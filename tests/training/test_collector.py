@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.algorithms import Learner
 from sparring.environments import Environment
@@ -114,7 +115,7 @@ def trajectories(rollout: Rollout) -> list[Trajectory]:
     return sorted(chains)
 
 
-def _kind(columns: Mapping[str, np.ndarray], row: int) -> str:
+def _kind(columns: Mapping[str, NDArray[Any]], row: int) -> str:
     status = RowStatus(int(columns["status"][row]))
     if status != COMPLETE:
         return status.name.lower()

@@ -1,5 +1,7 @@
 """Whole runs with games in processes of their own: broken ones, ones that leave, and two runs at once."""
 
+import itertools
+import json
 import logging
 import shlex
 import subprocess
@@ -13,6 +15,7 @@ import pytest
 from sparring.errors import GameError
 from sparring.settings import RunSettings
 from sparring.training.session import RunReport, run_training
+from tests.statistics.builders import points
 from tests.training.runs_in_process import Watcher, small_settings
 
 FAKE = f"{shlex.quote(sys.executable)} -m tests.environments.unity.fake_game"
@@ -107,6 +110,38 @@ def test_a_run_whose_editor_left_for_good_can_be_stopped_and_is_saved(tmp_path: 
     assert report.was_interrupted
     assert len(checkpoints(tmp_path)) == 2
     assert [path.name for path in report.models] == ["Walker.onnx"]
+
+
+def test_games_are_told_of_lessons_and_after_a_resume_before_their_first_reset(tmp_path: Path) -> None:
+    criteria = {"behavior": "Walker", "measure": "progress", "threshold": 0.3}
+    uniform = {"sampler_type": "uniform", "sampler_parameters": {"max_value": 2.0}}
+    lessons = [{"name": "a", "value": 1.5, "completion_criteria": criteria}, {"name": "b", "value": uniform}]
+
+    def told(name: str, **start: bool) -> list[Any]:
+        notes = tmp_path / name
+        notes.mkdir()
+        plan = settings_for(tmp_path, f"notes {shlex.quote(str(notes))}", num_envs=2)
+        plan = RunSettings.model_validate(
+            {
+                **plan.model_dump(),
+                "environment_parameters": {"size": {"curriculum": lessons}},
+                "checkpoint_settings": {**plan.checkpoint_settings.model_dump(), **start},
+            }
+        )
+        steps = itertools.count()
+        run_training(plan, observer=Watcher(), should_stop=lambda: next(steps) > 120)
+        return [[json.loads(line) for line in path.read_text().splitlines()] for path in sorted(notes.iterdir())]
+
+    first = told("first")
+    assert [lines[:2] for lines in first] == [[["size", 1.5], "reset"]] * 2
+    samplers = [lines[2] for lines in first]
+    assert all((name, kind, ends) == ("size", 0, [0.0, 2.0]) for name, (kind, _, ends) in samplers)
+    assert len({seed for _, (_, seed, _) in samplers}) == 2
+    second = told("second", resume=True)
+    assert sorted(lines[:2] for lines in second) == sorted([sampler, "reset"] for sampler in samplers)
+    curve = points(tmp_path / "run", "Walker")
+    assert [value for _, value in curve["Environment/Lesson Number/size"]][:1] == [0.0]
+    assert [value for _, value in curve["Environment/Lesson Number/size"]][-1:] == [1.0]
 
 
 def test_two_runs_of_two_games_started_together_both_finish(tmp_path: Path) -> None:

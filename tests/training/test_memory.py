@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms import PPOLearner
 from sparring.networks import Actor
@@ -66,7 +67,7 @@ def test_a_row_has_the_memory_before_its_decision_and_an_episode_begins_without(
 class Witness(Policy):
     """Notes the memories and the observations it is asked with."""
 
-    asked: list[tuple[np.ndarray, np.ndarray]]
+    asked: list[tuple[NDArray[Any], NDArray[Any]]]
 
     def parameters(self, inputs: Any, memory: Any = None) -> Any:
         self.asked.append((inputs[0].copy(), memory.copy()))

@@ -51,9 +51,9 @@ def start(folder: Path, game: Any = two_roles, *, resume_from: Any = "newest", *
     [
         ({"network_settings": {"hidden_units": 8, "num_layers": 1, "normalize": True}}, True),
         ({"run": {"writers": ["tensorbord"]}}, False),
-        ({"run": {"torch_settings": {"device": "abacus"}}}, False),
+        ({"run": {"torch_settings": {"device": "cuda:99"}}}, False),
     ],
-    ids=["another network", "an unknown writer", "an unknown device"],
+    ids=["another network", "an unknown writer", "a device that is not there"],
 )
 def test_a_refused_start_changes_nothing(run: Path, mode: str, changes: dict[str, Any], resume_only: bool) -> None:
     if resume_only and mode == "force":

@@ -9,17 +9,15 @@ from hypothesis import strategies as st
 
 from sparring.errors import WireError
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
-from sparring.steps import DecisionSteps, TerminalSteps
 from sparring.wire import WireBehavior, behavior_of, decoded_agents, read_request
 from sparring.wire.agents import _by_protobuf
 from sparring.wire.images import decoded_image, encoded_image
 from sparring.wire.messages import message_class
+from tests.wire import fuzz
+from tests.wire.both_readers import BEHAVIOR, assert_equal, assert_read_alike, listed
 from tests.wire.golden_vectors import messages, vectors
 
 GOLDEN = messages()
-SPEC = BehaviorSpec((ObservationSpec.vector(3), ObservationSpec.entities(2, 2)), ActionSpec(1, (3, 2)))
-BEHAVIOR = WireBehavior(SPEC, ((3,), (2, 2)), (False, False))
-
 numbers = st.floats(width=32, allow_nan=False)
 
 
@@ -45,36 +43,6 @@ def infos(draw: st.DrawFn) -> Any:
             draw(st.lists(numbers, min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
         )
     return info
-
-
-def listed(agents: list[Any]) -> bytes:
-    encoded: bytes = message_class("UnityRLOutputProto.ListAgentInfoProto")(value=agents).SerializeToString()
-    return encoded
-
-
-def outcome(read: Any, data: bytes) -> Any:
-    try:
-        return read(data, BEHAVIOR, name="B")
-    except WireError as error:
-        return str(error)
-
-
-def assert_equal(one: tuple[DecisionSteps, TerminalSteps], other: tuple[DecisionSteps, TerminalSteps]) -> None:
-    for ours, theirs in ((one[0], other[0]), (one[1], other[1])):
-        assert isinstance(ours, DecisionSteps | TerminalSteps)
-        assert isinstance(theirs, DecisionSteps | TerminalSteps)
-        for name in ("reward", "group_reward", "agent_id", "group_id"):
-            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), strict=True)
-        for mine, yours in zip(ours.obs, theirs.obs, strict=True):
-            np.testing.assert_array_equal(mine, yours, strict=True)
-    np.testing.assert_array_equal(one[1].interrupted, other[1].interrupted)
-    masks = [
-        None if steps[0].action_mask is None else np.concatenate(steps[0].action_mask, 1) for steps in (one, other)
-    ]
-    if masks[0] is None or masks[1] is None:
-        assert masks[0] is masks[1]
-    else:
-        np.testing.assert_array_equal(masks[0], masks[1])
 
 
 @settings(max_examples=150, deadline=None)
@@ -104,11 +72,7 @@ def test_damaged_bytes_are_refused_or_read_as_protobuf_reads_them(agents: list[A
                 damaged.insert(place, data.draw(st.integers(0, 255)))
             case _:
                 damaged[place:place] = damaged[place : place + 6]
-    results = [outcome(decoded_agents, bytes(damaged)), outcome(_by_protobuf, bytes(damaged))]
-    if isinstance(results[1], str):
-        assert results[0] == results[1]
-    else:
-        assert_equal(results[0], results[1])
+    assert_read_alike(bytes(damaged))
 
 
 def test_recorded_steps_are_split_in_message_order() -> None:
@@ -201,3 +165,10 @@ def test_an_observation_of_another_shape_names_agent_and_sensor() -> None:
     with pytest.raises(WireError, match="another shape than announced") as caught:
         decoded_agents(listed([info]), BEHAVIOR, name="B")
     assert caught.value.findings[0].where == "B, agent 3, sensor 0"
+
+
+def test_the_fuzzer_reads_many_damaged_messages_and_tells_how_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fuzz.main(["--messages", "2000", "--seed", "5"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("2000 messages, ")
+    assert 0 < int(told.split()[2]) < 2000

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparring.compilation import entry
 from sparring.steps import ActionBatch
 from sparring.worlds import soccer
-from sparring.worlds._compiled import entry
 from sparring.worlds._motion import MAX_TOGETHER, move, separate
 from sparring.worlds._soccer_rules import soccer_twos_rules, strikers_vs_goalie_rules
 from sparring.worlds.outline import Outline

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sparring.worlds._soccer_rules import SoccerRules, soccer_twos_rules, strikers_vs_goalie_rules
 from sparring.worlds.sensors import RaySensor
@@ -164,7 +165,7 @@ def _trace(rules: SoccerRules, bodies: Array, own: int, angle: Array, grow: floa
     kinds = [BALL_THING if k == len(bodies) - 1 else (BLUE, PURPLE)[rules.seats[k].team] for k in others]
     things = np.array([*rules.pitch.things, *kinds])
     direction = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    way = np.zeros(len(angle))
+    way: NDArray[Any] = np.zeros(len(angle))
     for _ in range(2000):
         point = bodies[own, :2] + way[:, None] * direction
         share = ((point[:, None] - start) * along).sum(-1) / (along**2).sum(-1)

@@ -140,7 +140,7 @@ def _too_fast(state: Any) -> None:
 
 
 def _no_ball(state: Any) -> None:
-    state["parameters"][1] = 0.0
+    state["parameters"]["next_values"][0, 1] = 0.0
 
 
 def _no_radius(state: Any) -> None:

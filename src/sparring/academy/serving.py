@@ -17,7 +17,6 @@ from sparring.channels import (
     TrainingAnalyticsChannel,
 )
 from sparring.environments import Environment
-from sparring.environments.unity.versions import CAPABILITIES, COMMUNICATION_VERSION, major_of
 from sparring.errors import GameError
 from sparring.wire import Introduction, close_message
 from sparring.wire.game_messages import (
@@ -28,6 +27,7 @@ from sparring.wire.game_messages import (
     ready_request,
     step_request,
 )
+from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, EXCHANGE_METHOD, major_of
 
 if TYPE_CHECKING:
     from sparring.specs import BehaviorSpec
@@ -39,7 +39,6 @@ _log = logging.getLogger(__name__)
 MakeGame = Callable[[int, int], Environment]
 """Makes the game from the trainer's seed and the number of areas it asks for."""
 
-_METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 _CONNECT_S = 10.0
 _ACADEMY = "AcademySingleton"
 
@@ -60,7 +59,7 @@ class _Line:
                 ("grpc.max_send_message_length", -1),
             ],
         )
-        self._call = self._channel.unary_unary(_METHOD)
+        self._call = self._channel.unary_unary(EXCHANGE_METHOD)
         try:
             grpc.channel_ready_future(self._channel).result(timeout=_CONNECT_S)
         except grpc.FutureTimeoutError:
@@ -138,6 +137,7 @@ class _Session:
         major = None if first.introduction is None else major_of(first.introduction.package_version)
         self._channels_first = major is None or major >= 1
         self._parameters = EnvironmentParametersChannel()
+        self._given: tuple[dict[str, float], dict[str, tuple[int, int, list[float]]]] = ({}, {})
         self._stats = StatsSideChannel()
         channels = (self._parameters, self._stats, EngineConfigurationChannel(), TrainingAnalyticsChannel())
         self._channels = SideChannels(channels, keeps_unknown=True)
@@ -147,8 +147,7 @@ class _Session:
         if answer.command == "quit":
             return None
         self._channels.deliver(answer.side_channel)
-        if self._parameters.values:
-            self._game.set_parameters(self._parameters.values)
+        self._set_parameters()
         if answer.command == "reset":
             self._game.reset()
         else:
@@ -157,6 +156,14 @@ class _Session:
         while not self._has_news():
             self._game.step()
         return self._request()
+
+    def _set_parameters(self) -> None:
+        """Hands on what the trainer has changed."""
+        received = self._parameters
+        if (received.values, received.samplers) != self._given:
+            self._given = dict(received.values), dict(received.samplers)
+            self._game.set_parameters(received.values)
+            self._game.set_samplers(received.received_samplers())
 
     def _act(self, answer: Answer) -> None:
         for name, spec in self._game.behavior_specs.items():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.compilation import entry
 from sparring.rollouts import RowStatus
 
 __all__ = ["gae"]
@@ -44,7 +44,7 @@ def gae(
     return advantage
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _scan(
     reward: NDArray[np.float32],
     value: NDArray[np.float32],

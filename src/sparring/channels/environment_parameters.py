@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
 
 from sparring.channels.messages import IncomingMessage, OutgoingMessage
 from sparring.channels.side_channel import SideChannel
-from sparring.errors import SpecError
+from sparring.errors import SpecError, WireError
+from sparring.settings import (
+    ConstantParameters,
+    GaussianParameters,
+    MultiRangeParameters,
+    Sampler,
+    UniformParameters,
+)
 
 __all__ = ["EnvironmentParametersChannel"]
 
@@ -58,6 +68,27 @@ class EnvironmentParametersChannel(SideChannel):
         msg.write_float32_list([end for interval in intervals for end in interval])
         self.queue_message_to_send(msg)
 
+    def set_sampler(self, key: str, sampler: Sampler) -> None:
+        """Lets the game draw a parameter from a sampler, whose seed is a number by now."""
+        plan = sampler.sampler_parameters
+        if isinstance(plan, UniformParameters):
+            self.set_uniform_sampler_parameters(key, plan.min_value, plan.max_value, plan.seed)
+        elif isinstance(plan, GaussianParameters):
+            self.set_gaussian_sampler_parameters(key, plan.mean, plan.st_dev, plan.seed)
+        elif isinstance(plan, MultiRangeParameters):
+            intervals = [(low, high) for low, high in plan.intervals]
+            self.set_multirangeuniform_sampler_parameters(key, intervals, plan.seed)
+        elif isinstance(plan, ConstantParameters):
+            self.set_float_parameter(key, plan.value)
+
+    def received_samplers(self) -> dict[str, Sampler]:
+        """On the game's side, the parameters to draw, by name.
+
+        Raises:
+            WireError: a kind of sampler or its arguments make no sense.
+        """
+        return {key: _read_sampler(key, *received) for key, received in self.samplers.items()}
+
     def on_message_received(self, msg: IncomingMessage) -> None:
         """Keeps a parameter; an unknown kind is ignored, as games do."""
         key, kind = msg.read_string(), msg.read_int32()
@@ -81,3 +112,20 @@ class EnvironmentParametersChannel(SideChannel):
         msg.write_int32(seed)
         msg.write_int32(kind)
         return msg
+
+
+def _read_sampler(key: str, kind: int, seed: int, arguments: Sequence[float]) -> Sampler:
+    """A sampler as it came over the wire; seeds are all numbers of 32 bits there, and not negative here."""
+    given: dict[str, Any] = {"seed": seed % 2**31}
+    names = {_UNIFORM: ("uniform", "min_value", "max_value"), _GAUSSIAN: ("gaussian", "mean", "st_dev")}
+    if kind in names:
+        name, *keys = names[kind]
+        given |= zip(keys, arguments, strict=True)
+    else:
+        name = "multirangeuniform" if kind == _MULTI_RANGE else str(kind)
+        given["intervals"] = [arguments[start : start + 2] for start in range(0, len(arguments), 2)]
+    try:
+        return Sampler.model_validate({"sampler_type": name, "sampler_parameters": given})
+    except ValidationError as error:
+        first = error.errors()[0]["msg"]
+        raise WireError("a sampler makes no sense", where=f"environment parameter {key}", found=first) from None

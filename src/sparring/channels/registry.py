@@ -105,9 +105,8 @@ class SideChannels:
         """The framed messages of all channels; their queues are empty afterwards."""
         out = bytearray()
         for channel in self._channels.values():
-            for message in channel.message_queue:
-                out += framed(channel.channel_id, message)
-            channel.message_queue.clear()
+            while channel.message_queue:  # taken one by one: another thread may be adding some
+                out += framed(channel.channel_id, channel.message_queue.pop(0))
         return bytes(out)
 
     def deliver(self, data: bytes) -> None:

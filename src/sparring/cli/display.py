@@ -80,7 +80,8 @@ def _progress_panel(progress: RunProgress) -> Group:
         table.add_column(heading, no_wrap=True)
     for behavior in progress.behaviors:
         table.add_row(*_behavior_cells(behavior))
-    return Group(table, Text(_footer(progress), style="dim"))
+    waits = [Text(line, style="dim") for line in progress.waits]
+    return Group(table, *waits, Text(_footer(progress), style="dim"))
 
 
 def _behavior_cells(behavior: BehaviorProgress) -> list[Text]:

@@ -29,7 +29,7 @@ def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int
 
     results_dir, run = _place(run, results_dir)
     sets = () if matches is None else (f"evaluation.matches={matches}",)
-    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
+    settings, _ = stored_settings(results_dir, run, sets=sets)
     console = Console()
     which = checkpoint_choice(checkpoint)
     with interrupts(console) as stop, TrainingDisplay(console) as display:
@@ -55,7 +55,7 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: in
 
     results_dir, run = _place(run, results_dir)
     sets = () if onnx_opset is None else (f"export_settings.opset={onnx_opset}",)
-    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=sets, max_steps=None)
+    settings, _ = stored_settings(results_dir, run, sets=sets)
     console = Console()
     with TrainingDisplay(console) as display:
         report = export_run(settings, observer=display, checkpoint=checkpoint_choice(checkpoint))
@@ -70,7 +70,7 @@ def stored_policies(run: str, results_dir: str, checkpoint: str | None) -> dict[
     from sparring.training.session import policies_of_run  # noqa: PLC0415
 
     results_dir, run = _place(run, results_dir)
-    settings, _ = stored_settings(results_dir, run, overrides=_place_of(results_dir, run), sets=(), max_steps=None)
+    settings, _ = stored_settings(results_dir, run)
     return policies_of_run(settings, checkpoint=checkpoint_choice(checkpoint))
 
 
@@ -80,8 +80,3 @@ def _place(run: str, results_dir: str) -> tuple[str, str]:
     if path.is_dir() and (len(path.parts) > 1 or not (Path(results_dir) / run).is_dir()):
         return str(path.resolve().parent), path.resolve().name
     return results_dir, run
-
-
-def _place_of(results_dir: str, run: str) -> dict[str, object]:
-    """A run is found where it lies, even if it was moved or renamed since it was trained."""
-    return {"checkpoint_settings": {"results_dir": results_dir, "run_id": run}}

@@ -15,6 +15,7 @@ import click
 
 from sparring._version import __version__
 from sparring.cli._lazy import LazyCommand, LazyGroup
+from sparring.cli.completion import VARIABLE
 from sparring.cli.console import print_error, survive_any_encoding
 from sparring.errors import SparringError
 
@@ -34,6 +35,11 @@ _INTERRUPTED = 130
         "worlds": LazyCommand("sparring.cli.worlds:worlds", "List the worlds that can be trained at once."),
         "record": LazyCommand("sparring.cli.record:record", "Record a demonstration in a world."),
         "demo": LazyCommand("sparring.cli.demo:demo", "Look into demonstrations."),
+        "config": LazyCommand("sparring.cli.config:config", "Look into settings, and print their schema."),
+        "upgrade-config": LazyCommand(
+            "sparring.cli.upgrade_config:upgrade_config", "Convert a settings file of an older generation."
+        ),
+        "completion": LazyCommand("sparring.cli.completion:completion", "Print a script that completes in a shell."),
         "doctor": LazyCommand("sparring.cli.doctor:doctor", "Check the installation, piece by piece."),
     },
     invoke_without_command=True,
@@ -53,7 +59,17 @@ def sparring(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs one command and ends the process with its exit code."""
     survive_any_encoding()
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        sys.exit(_complete(asked))
     sys.exit(_run(arguments))
+
+
+def _complete(instruction: str) -> int:
+    """Answers a shell that asks what could follow."""
+    from click.shell_completion import shell_complete  # noqa: PLC0415 - only a shell needs it
+
+    return shell_complete(sparring, {}, "sparring", VARIABLE, instruction)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

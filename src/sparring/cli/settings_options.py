@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from sparring.cli.run_options import EVERY_BEHAVIOR, Given
 from sparring.errors import SettingsError
 from sparring.runs import RunFolder
 from sparring.settings import RunSettings
@@ -16,41 +17,64 @@ from sparring.settings.reading import (
     preset,
     read_settings_file,
     read_settings_text,
+    tree_with,
     validate_settings,
 )
 from sparring.worlds.registry import find_world
 
-__all__ = ["Origins", "new_run_settings", "stored_settings"]
+__all__ = ["ConfigFiles", "Origins", "new_run_settings", "stored_settings", "world_and_file"]
 
 Origins: TypeAlias = Mapping[tuple[str | int, ...], str]
 """Where each setting came from, by its path."""
 
 
+class ConfigFiles(NamedTuple):
+    """The files a person wrote; the second and third stood beside settings of 0.15 and 0.16."""
+
+    settings: Path | None = None
+    curriculum: Path | None = None
+    sampler: Path | None = None
+
+
+def world_and_file(world: str | None, config: Path | None) -> tuple[str | None, Path | None]:
+    """A settings file may stand in the world's place.
+
+    Raises:
+        SettingsError: there are two settings files.
+    """
+    if world is None or not world.endswith((".yaml", ".yml")):
+        return world, config
+    if config is not None:
+        raise SettingsError("two settings files", found=f"{world} and {config}", cure="give one of them")
+    return None, Path(world)
+
+
 def new_run_settings(
-    world: str | None, *, config: Path | None, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
+    world: str | None, *, config: ConfigFiles, given: Sequence[Given], sets: Sequence[str]
 ) -> tuple[RunSettings, Origins]:
     """The settings of a run of a world, and where each came from.
 
     Args:
         world: its name; None for a game over the wire.
-        config: a settings file, laid over the world's preset.
-        overrides: what options said, as a tree.
+        config: settings files, laid over the world's preset.
+        given: what options said.
         sets: `a.b=c` of `--set`, in order.
-        max_steps: for every behavior.
 
     Raises:
         SettingsError: the world or a key is not known, or a value is not valid; all mistakes at once.
     """
-    given = read_settings_file(config) if config is not None else SettingsTree()
+    read = SettingsTree()
+    if config.settings is not None:
+        read = read_settings_file(config.settings, curriculum=config.curriculum, sampler=config.sampler)
     if world is None:
-        return _finished(given, {}, overrides, sets, max_steps)
+        return _finished(read, {}, given, sets)
     find_world(world)
-    base = layered({"checkpoint_settings": {"run_id": world}}, preset(world), given)
-    return _finished(base, {"env_settings": {"world": world}}, overrides, sets, max_steps)
+    base = layered({"checkpoint_settings": {"run_id": world}}, preset(world), read)
+    return _finished(base, {"env_settings": {"world": world}}, given, sets)
 
 
 def stored_settings(
-    results_dir: str, run_id: str, *, overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
+    results_dir: str, run_id: str, *, given: Sequence[Given] = (), sets: Sequence[str] = ()
 ) -> tuple[RunSettings, Origins]:
     """The settings a run was last started with, what is changed now, and where each came from.
 
@@ -65,16 +89,24 @@ def stored_settings(
             "the run has no settings file", where=str(folder.path), cure="it ended while starting; use --force"
         )
     base = read_settings_text(text, source=str(folder.path / "configuration.yaml"))
-    return _finished(base, {}, overrides, sets, max_steps)
+    place = {"checkpoint_settings": {"run_id": run_id, "results_dir": results_dir}}
+    return _finished(base, place, given, sets)
 
 
 def _finished(
-    base: SettingsTree, world: dict[str, Any], overrides: dict[str, Any], sets: Sequence[str], max_steps: str | None
+    base: SettingsTree, world: dict[str, Any], given: Sequence[Given], sets: Sequence[str]
 ) -> tuple[RunSettings, Origins]:
-    tree = layered(base, world, overrides, *(assignment(text) for text in sets))
-    if max_steps is not None:
-        sections = {name: {"max_steps": max_steps} for name in tree.get("behaviors", {})}
-        tree = layered(tree, {"behaviors": sections})
-        if tree.get("default_settings") is not None:
-            tree = layered(tree, {"default_settings": {"max_steps": max_steps}})
+    own = [tree_with(option.place, option.value, source=option.flag) for option in given if not _is_for_all(option)]
+    tree = layered(base, world, *own, *(assignment(text) for text in sets))
+    homes: list[tuple[str, ...]] = [("behaviors", name) for name in tree.get("behaviors") or {}]
+    if tree.get("default_settings") is not None:
+        homes.append(("default_settings",))
+    for option in given:
+        if _is_for_all(option):
+            places = [(*home, *option.place[1:]) for home in homes]
+            tree = layered(tree, *(tree_with(place, option.value, source=option.flag) for place in places))
     return validate_settings(tree, source="the command line"), tree.origins
+
+
+def _is_for_all(option: Given) -> bool:
+    return option.place[0] == EVERY_BEHAVIOR

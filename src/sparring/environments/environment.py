@@ -5,13 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.errors import Finding, SettingsError
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
+
+if TYPE_CHECKING:  # whoever only plays a game need not load the settings
+    from sparring.settings import Sampler
 
 __all__ = ["Environment", "EnvironmentStatistic", "StateTree", "StatefulEnvironment"]
 
@@ -74,8 +78,31 @@ class Environment(ABC):
         """Ends the game; further calls are errors, closing twice is not."""
 
     def set_parameters(self, parameters: Mapping[str, float]) -> None:
-        """Sets environment parameters; they hold from the next episode on. Unknown ones are ignored by default."""
+        """Sets environment parameters; they hold from the next episode on. Unknown ones are ignored by default.
+
+        A number takes the place of a sampler of that name.
+        """
         del parameters
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        """Lets the game draw parameters anew for every episode, from the next one on; seeds are numbers by now.
+
+        A sampler takes the place of a number of that name; one that is in force already draws on.
+
+        Raises:
+            SettingsError: the game draws nothing, which is the default, or can't be played with what it would draw.
+        """
+        if samplers:
+            raise SettingsError(
+                [
+                    Finding(
+                        "this game takes numbers and draws none",
+                        where=f"environment_parameters.{name}",
+                        cure="give a number, or let the game implement set_samplers",
+                    )
+                    for name in samplers
+                ]
+            )
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """The values the game reported since the last call, in order; they are handed out once."""

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name torch users read
+from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.specs import ActionSpec
 
 from ._heads import ActionParameters
 
-__all__ = ["MASKED_LOGIT", "ActionDistribution", "scaled_for_environment"]
+__all__ = ["LEAST_NOISE", "LOG_SQRT_TWO_PI", "MASKED_LOGIT", "ActionDistribution", "scaled_for_environment"]
 
 MASKED_LOGIT = -1e8
 """Logit of a choice that is not available: its probability is exactly 0 and its log-probability still finite."""
 
-_LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-_LEAST_NOISE = 1e-37
+LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+LEAST_NOISE = 1e-37
 _LARGEST_SQUASHED = 1.0 - 1e-6
 
 
@@ -74,7 +76,7 @@ class ActionDistribution:
             return self._filled(continuous, None)
         # Gumbel's trick: the argmax of logits + Gumbel noise follows the categorical; one noise for all branches.
         noise = torch.empty(self._logits.shape, dtype=torch.float32, device=generator.device)
-        noise.exponential_(generator=generator).clamp_min_(_LEAST_NOISE).log_()
+        noise.exponential_(generator=generator).clamp_min_(LEAST_NOISE).log_()
         return self._filled(continuous, (self._logits - noise.to(self._logits.device)).argmax(2))
 
     def most_likely(self) -> tuple[Tensor, Tensor]:
@@ -126,7 +128,7 @@ class ActionDistribution:
         if self._mean is not None:
             assert self._log_std is not None, self.spec
             dimensions = self._mean.shape[1]
-            total = self._log_std.sum(-1) + dimensions * (0.5 + _LOG_SQRT_TWO_PI)
+            total = self._log_std.sum(-1) + dimensions * (0.5 + LOG_SQRT_TWO_PI)
             if self._log_std.ndim == 1:
                 total = total.expand(len(self._mean))
         if self._logits is not None:
@@ -174,7 +176,7 @@ class ActionDistribution:
         assert self._mean is not None, self.spec
         assert self._log_std is not None, self.spec
         standard = (raw - self._mean) * (-self._log_std).exp()
-        return -0.5 * standard.square() - (self._log_std + _LOG_SQRT_TWO_PI)
+        return -0.5 * standard.square() - (self._log_std + LOG_SQRT_TWO_PI)
 
     def _discrete_log_probs(self, discrete: Tensor) -> Tensor:
         return self._branch_log_probs().gather(2, discrete.unsqueeze(2)).squeeze(2)
@@ -187,9 +189,12 @@ class ActionDistribution:
         return self._log_p
 
 
-def scaled_for_environment(raw: Tensor, squash: bool) -> Tensor:
+_Column = TypeVar("_Column", Tensor, NDArray[Any])
+
+
+def scaled_for_environment(raw: _Column, squash: bool) -> _Column:
     """The continuous action the game gets: `clip(raw, -3, 3) / 3`, or unchanged where tanh was applied already."""
-    return raw if squash else raw.clamp(-3.0, 3.0) / 3.0
+    return raw if squash else raw.clip(-3.0, 3.0) / 3.0
 
 
 def _by_branch(logits: Tensor, branches: tuple[int, ...], mask: Tensor | None) -> Tensor:

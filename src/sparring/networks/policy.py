@@ -4,48 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sparring.networks import (
-    ActionDistribution,
-    ActionParameters,
-    Actor,
-    ObservationLayout,
-    scaled_for_environment,
-    weights_hash,
-)
+from sparring.networks import ActionParameters, Actor, ObservationLayout, scaled_for_environment, weights_hash
+from sparring.networks.drawing import ParameterColumns, PolicyOutput, draw_actions
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch
 
 __all__ = ["Policy", "PolicyOutput"]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyOutput:
-    """What a policy chose for a batch of agents, as columns.
-
-    Attributes:
-        continuous: float32 `[agents, continuous size]` as sampled, before it is scaled for the game.
-        discrete: int64 `[agents, branches]`.
-        log_prob, entropy: float32 `[agents]`, joint over all components; None where nobody learns from them.
-        memory: float32 `[agents, memory size]` after the decision; None without memory.
-    """
-
-    continuous: NDArray[np.float32]
-    discrete: NDArray[np.int64]
-    log_prob: NDArray[np.float32] | None = None
-    entropy: NDArray[np.float32] | None = None
-    memory: NDArray[np.float32] | None = None
-
-    def rows(self, part: slice) -> PolicyOutput:
-        """Some of the rows, as views."""
-        optional = (None if column is None else column[part] for column in (self.log_prob, self.entropy, self.memory))
-        return PolicyOutput(self.continuous[part], self.discrete[part], *optional)
 
 
 class Policy:
@@ -93,21 +63,24 @@ class Policy:
         Args:
             inputs: columns as `ObservationLayout.inputs` gives them.
             mask: bool `[agents, choices of all branches]`, True where a choice is not available; None if all are.
-            generator: stream that sampled actions are drawn from, on the policy's device.
+            generator: stream that sampled actions are drawn from, on the CPU.
             memory: as for `parameters`.
             deterministic: takes the most likely action instead of a sample.
         """
         parameters, after = self.parameters(inputs, memory)
-        blocked = None if mask is None else torch.from_numpy(mask).to(self.device)
-        distribution = ActionDistribution(parameters, self.spec.action_spec, blocked, squash=self.actor.squash)
-        continuous, discrete = distribution.most_likely() if deterministic else distribution.sample(generator)
-        return PolicyOutput(
-            continuous.cpu().numpy(), discrete.cpu().numpy(), memory=None if after is None else after.cpu().numpy()
+        return draw_actions(
+            ParameterColumns.of(parameters),
+            self.spec.action_spec,
+            mask,
+            generator,
+            squash=self.actor.squash,
+            greedy=np.full(len(inputs[0]), deterministic),
+            memory=None if after is None else after.cpu().numpy(),
         )
 
     def actions(self, output: PolicyOutput) -> ActionBatch:
         """What the game is sent for an output: continuous actions within [-1, 1], choices as int32."""
-        scaled = scaled_for_environment(torch.from_numpy(output.continuous), self.actor.squash).numpy()
+        scaled = scaled_for_environment(output.continuous, self.actor.squash)
         return ActionBatch(scaled, output.discrete.astype(np.int32))
 
     def frozen_copy(self) -> Policy:

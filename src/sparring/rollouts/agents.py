@@ -32,6 +32,7 @@ class AgentTable:
         segment: int64 `[slots]`, recorded decisions since the trajectory was last cut.
         trajectory: int64 `[slots]`, the rollout's number of the recorded trajectory.
         is_dropped: bool `[slots]`, the rest of the episode is not recorded.
+        is_outdated: bool `[slots]`, the episode began before the environment parameters were what they are now.
         memory: float32 `[slots, memory_size]`, before the agent's next decision; zeros where an episode begins.
     """
 
@@ -47,9 +48,10 @@ class AgentTable:
         self.segment = np.zeros(_INITIAL_SLOTS, np.int64)
         self.trajectory = np.zeros(_INITIAL_SLOTS, np.int64)
         self.is_dropped = np.zeros(_INITIAL_SLOTS, np.bool_)
+        self.is_outdated = np.zeros(_INITIAL_SLOTS, np.bool_)
         self.memory = np.zeros((_INITIAL_SLOTS, memory_size), np.float32)
-        self._seen_ids = np.zeros(0, np.int64)
-        self._seen_slots = np.zeros(0, np.int64)
+        self._seen_ids: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._seen_slots: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.agent_id != _FREE))
@@ -113,6 +115,7 @@ class AgentTable:
             self.length[new] = 0
             self.row[new] = NO_ROW
             self.is_dropped[new] = False
+            self.is_outdated[new] = False
             self.memory[new] = 0.0
         return opened
 
@@ -164,6 +167,7 @@ class AgentTable:
             "segment": self.segment,
             "trajectory": self.trajectory,
             "is_dropped": self.is_dropped,
+            "is_outdated": self.is_outdated,
         }
         if self.memory.shape[1]:
             columns["memory"] = self.memory

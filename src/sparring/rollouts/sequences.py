@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from sparring.compilation import entry
 from sparring.rollouts.rollout import RowStatus
 
 __all__ = ["PADDING", "cut_sequences", "steps_in_order"]
@@ -46,7 +46,7 @@ def steps_in_order(next_row: NDArray[np.int64], status: NDArray[np.int8]) -> lis
     return [part for part in np.split(rows[order], ends) if len(part)]
 
 
-@numba.njit(cache=True, nogil=True)
+@entry
 def _follow(
     next_row: NDArray[np.int64], complete: NDArray[np.bool_], length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:

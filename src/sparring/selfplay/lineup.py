@@ -145,6 +145,17 @@ class Lineup:
         if all(sides):
             self.ratings.record(sides, scores, k=self._k)
 
+    def past_selves(self, result: MatchResult, side: int) -> Literal["oldest", "saved"] | None:
+        """Whom one side of a match met: the oldest snapshots there are, any that were saved, or somebody else."""
+        others = [seat for index, seats in enumerate(result.seats) if index != side for seat in seats]
+        found = [(self.pools[seat.name], player) for seat, player in others if seat.name in self.pools]
+        met = [(pool, pool.met_as(player)) for pool, player in found]
+        if not met or any(snapshot is None for _, snapshot in met):
+            return None
+        # One that left the window meanwhile is older still.
+        is_oldest = all(snapshot is not None and snapshot.number <= pool.window[0].number for pool, snapshot in met)
+        return "oldest" if is_oldest else "saved"
+
     # -- the schedule ------------------------------------------------------------------------------------------
 
     def advance(self, live: Mapping[str, Policy], finished: Callable[[str], bool]) -> list[LineupEvent]:

@@ -43,8 +43,8 @@ class MatchBook:
         self.rule: OutcomeRule = rule
         self.seats: list[BehaviorId] = []
         self._columns: dict[str, NDArray[Any]] = {name: np.zeros((0, 0), dtype) for name, dtype in _COLUMNS.items()}
-        self._steps = np.zeros(0, np.int64)
-        self._interrupted = np.zeros(0, np.bool_)
+        self._steps: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._interrupted: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     @property
     def num_arenas(self) -> int:

@@ -73,6 +73,10 @@ class SnapshotPool:
         """Every copy held, the window's and those still referred to, oldest first."""
         return list(self._snapshots.values())
 
+    def met_as(self, player: str) -> Snapshot | None:
+        """The snapshot that is rated under this name and was saved to be met; None if it is none of those."""
+        return next((held for held in self.all if held.player == player and held.origin != "latest"), None)
+
     def take(self, policy: Policy, *, step: int, origin: Origin) -> Snapshot:
         """Copies the policy; `saved` and `initial` ones enter the window."""
         frozen = policy.frozen_copy()

@@ -1,13 +1,18 @@
 """What a user may set, as frozen and checked sections; one model a section of the settings file."""
 
-from sparring.settings.behavior import (
-    BehavioralCloningSettings,
-    BehaviorSettings,
-    CuriositySettings,
-    ExtrinsicSettings,
-    GAILSettings,
-    RewardSignals,
-    RNDSettings,
+from sparring.settings.behavior import BehaviorSettings
+from sparring.settings.environment_parameters import (
+    CompletionCriteria,
+    ConstantParameters,
+    Curriculum,
+    EnvironmentParameter,
+    GaussianParameters,
+    Lesson,
+    LessonValue,
+    MultiRangeParameters,
+    Sampler,
+    SamplerParameters,
+    UniformParameters,
 )
 from sparring.settings.hyperparameters import (
     Hyperparameters,
@@ -18,6 +23,14 @@ from sparring.settings.hyperparameters import (
     ScheduleKind,
 )
 from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
+from sparring.settings.reward_signals import (
+    BehavioralCloningSettings,
+    CuriositySettings,
+    ExtrinsicSettings,
+    GAILSettings,
+    RewardSignals,
+    RNDSettings,
+)
 from sparring.settings.run import (
     CheckpointSettings,
     EngineSettings,
@@ -34,15 +47,23 @@ __all__ = [
     "BehaviorSettings",
     "BehavioralCloningSettings",
     "CheckpointSettings",
+    "CompletionCriteria",
+    "ConstantParameters",
     "CuriositySettings",
+    "Curriculum",
     "EngineSettings",
+    "EnvironmentParameter",
     "EnvironmentSettings",
     "EvaluationSettings",
     "ExportSettings",
     "ExtrinsicSettings",
     "GAILSettings",
+    "GaussianParameters",
     "Hyperparameters",
+    "Lesson",
+    "LessonValue",
     "MemorySettings",
+    "MultiRangeParameters",
     "NetworkSettings",
     "NonFiniteRule",
     "OnPolicyHyperparameters",
@@ -53,8 +74,11 @@ __all__ = [
     "RewardSignals",
     "RunSettings",
     "SACHyperparameters",
+    "Sampler",
+    "SamplerParameters",
     "ScheduleKind",
     "SelfPlaySettings",
     "TorchSettings",
+    "UniformParameters",
     "VisualEncoder",
 ]

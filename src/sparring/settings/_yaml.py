@@ -1,4 +1,4 @@
-"""Reads YAML into plain dictionaries and lists, with the line of every key; the only place that knows ruamel's API.
+"""Reads YAML into plain dictionaries and lists, with the place of every key; the only place that knows ruamel's API.
 
 Scalars stay the text they were written as, but for null: what a value should be is known by the settings, not by the
 file. So `run_id: 007` keeps its zeros, and `yes` is a truth only where a truth is asked for.
@@ -16,7 +16,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sparring.errors import Finding, SettingsError
 
-__all__ = ["Path", "parse_yaml"]
+__all__ = ["Path", "Position", "parse_yaml"]
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the root to one place in a tree."""
@@ -28,8 +28,12 @@ _KINDS = ("map", "seq", "str", "int", "float", "bool", "null", "merge", "timesta
 _KNOWN_TAGS = frozenset(f"tag:yaml.org,2002:{kind}" for kind in _KINDS)
 
 
-def parse_yaml(text: str, *, source: str) -> tuple[Any, dict[Path, int]]:
-    """The value of a YAML text and the line, from 1, of every key and list item in it.
+Position: TypeAlias = tuple[int, int]
+"""Line and column, both from 1."""
+
+
+def parse_yaml(text: str, *, source: str) -> tuple[Any, dict[Path, Position]]:
+    """The value of a YAML text and the position of every key and list item in it.
 
     Args:
         text: One document; empty gives None.
@@ -53,23 +57,23 @@ def parse_yaml(text: str, *, source: str) -> tuple[Any, dict[Path, int]]:
         raise SettingsError("the file is nested too deeply", where=source) from None
     if reading.findings:
         raise SettingsError(reading.findings)
-    return value, reading.lines
+    return value, reading.positions
 
 
 def _syntax_finding(error: MarkedYAMLError, source: str) -> Finding:
     mark = error.problem_mark or error.context_mark
-    where = source if mark is None else f"{source}:{mark.line + 1}"
+    where = source if mark is None else f"{source}:{mark.line + 1}:{mark.column + 1}"
     problem = str(error.problem or error.context)
-    cure = "indent with spaces: YAML knows no tabs" if "\\t" in problem else ""
+    cure = "a tab is used for indentation; use spaces, for YAML knows no tabs" if "\\t" in problem else ""
     return Finding("the file is not YAML", where=where, found=problem, cure=cure)
 
 
 @dataclass
 class _Reading:
-    """One pass over the nodes of a document; collects lines and mistakes."""
+    """One pass over the nodes of a document; collects positions and mistakes."""
 
     source: str
-    lines: dict[Path, int] = field(default_factory=dict)
+    positions: dict[Path, Position] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     open_nodes: list[Node] = field(default_factory=list)
     num_nodes: int = 0
@@ -92,7 +96,7 @@ class _Reading:
             self.open_nodes.pop()
 
     def _item(self, node: Node, path: Path) -> Any:  # noqa: ANN401 - a YAML value is anything
-        self.lines[path] = _line(node)
+        self.positions[path] = _position(node)
         return self.value(node, path)
 
     def _mapping(self, node: Node, path: Path) -> dict[str, Any]:
@@ -108,12 +112,12 @@ class _Reading:
                 continue
             key = str(key_node.value)
             if key in own:
-                first = self.lines[(*path, key)]
+                first = self.positions[(*path, key)][0]
                 self.findings.append(
                     Finding(f"key {key!r} is given twice", self._where(key_node), cure=f"the first is on line {first}")
                 )
                 continue
-            self.lines[(*path, key)] = _line(key_node)
+            self.positions[(*path, key)] = _position(key_node)
             own[key] = self.value(value_node, (*path, key))
         return {**merged, **own}
 
@@ -121,9 +125,9 @@ class _Reading:
         """The mappings that `<<` takes in."""
         for piece in node.value if isinstance(node, SequenceNode) else [node]:
             if isinstance(piece, MappingNode):
-                own_lines = dict(self.lines)
+                own = dict(self.positions)
                 yield self.value(piece, path)
-                self.lines.update(own_lines)  # a key of its own stands nearer than the merged one
+                self.positions.update(own)  # a key of its own stands nearer than the merged one
             else:
                 self.findings.append(Finding("<< takes in a section or a list of sections", where=self._where(piece)))
 
@@ -137,8 +141,9 @@ class _Reading:
             )
 
     def _where(self, node: Node) -> str:
-        return f"{self.source}:{_line(node)}"
+        line, column = _position(node)
+        return f"{self.source}:{line}:{column}"
 
 
-def _line(node: Node) -> int:
-    return int(node.start_mark.line) + 1
+def _position(node: Node) -> Position:
+    return int(node.start_mark.line) + 1, int(node.start_mark.column) + 1

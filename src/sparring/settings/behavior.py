@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import (
     Field,
-    PositiveFloat,
     PositiveInt,
     SerializeAsAny,
     ValidationInfo,
@@ -16,133 +15,54 @@ from pydantic import (
     model_validator,
 )
 
-from sparring.settings._section import Section, validated_as
-from sparring.settings.hyperparameters import Hyperparameters, PPOHyperparameters, hyperparameters_of
+from sparring.settings._section import Section, not_among, validated_as
+from sparring.settings.hyperparameters import (
+    Hyperparameters,
+    POCAHyperparameters,
+    PPOHyperparameters,
+    hyperparameters_of,
+    trainer_types,
+)
 from sparring.settings.network import NetworkSettings
+from sparring.settings.reward_signals import BehavioralCloningSettings, RewardSignals
 from sparring.settings.self_play import SelfPlaySettings
 
-__all__ = [
-    "BehaviorSettings",
-    "BehavioralCloningSettings",
-    "CuriositySettings",
-    "ExtrinsicSettings",
-    "GAILSettings",
-    "RNDSettings",
-    "RewardSignals",
-]
+__all__ = ["BehaviorSettings"]
 
-
-class ExtrinsicSettings(Section):
-    """The reward the game gives."""
-
-    strength: float = 1.0
-    """What the reward is multiplied with."""
-    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
-    """Discount a step."""
-    network_settings: NetworkSettings | None = None
-    """Read for the sake of files that have it; the game's own reward needs no network."""
-
-
-class CuriositySettings(Section):
-    """Reward for what could not be foreseen (Pathak et al. 2017)."""
-
-    strength: float = Field(default=1.0, ge=0.0)
-    """What the reward is multiplied with."""
-    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
-    """Discount a step."""
-    network_settings: NetworkSettings = NetworkSettings()
-    """The signal's own network; memory is left out."""
-    learning_rate: PositiveFloat = 3e-4
-    """Step size of Adam."""
-
-
-class RNDSettings(Section):
-    """Reward for what was seldom seen (Burda et al. 2018)."""
-
-    strength: float = Field(default=1.0, ge=0.0)
-    """What the reward is multiplied with."""
-    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
-    """Discount a step."""
-    network_settings: NetworkSettings = NetworkSettings()
-    """The signal's own network; memory is left out."""
-    learning_rate: PositiveFloat = 1e-4
-    """Step size of Adam."""
-
-
-class GAILSettings(Section):
-    """Reward for what looks like demonstrations (Ho and Ermon 2016)."""
-
-    strength: float = Field(default=1.0, ge=0.0)
-    """What the reward is multiplied with."""
-    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
-    """Discount a step."""
-    network_settings: NetworkSettings = NetworkSettings()
-    """The signal's own network; memory is left out."""
-    learning_rate: PositiveFloat = 3e-4
-    """Step size of Adam."""
-    demo_path: str
-    """A demonstration, or a folder of them."""
-    use_actions: bool = False
-    """Whether the discriminator sees actions and ends too."""
-    use_vail: bool = False
-    """Whether only a noisy code reaches the discriminator (Peng et al. 2019)."""
-
-
-class BehavioralCloningSettings(Section):
-    """Learning to do as demonstrations do, before and beside the reward."""
-
-    demo_path: str
-    """A demonstration, or a folder of them."""
-    steps: int = Field(default=0, ge=0)
-    """Learner steps after which it ends, falling linearly; 0 goes on for ever."""
-    strength: float = Field(default=1.0, ge=0.0)
-    """Learning rate as a part of the algorithm's."""
-    samples_per_update: int = Field(default=0, ge=0)
-    """Most demonstrated decisions in a pass; 0 takes all."""
-    num_epoch: PositiveInt | None = None
-    """Passes over the demonstrations in an update; 3 unless given."""
-    batch_size: PositiveInt | None = None
-    """Decisions in a minibatch; the algorithm's unless given."""
-
-
-class RewardSignals(Section):
-    """Where reward comes from."""
-
-    extrinsic: ExtrinsicSettings = ExtrinsicSettings()
-    """The game's own reward, with the group's reward added to the member's."""
-    curiosity: CuriositySettings | None = None
-    gail: GAILSettings | None = None
-    rnd: RNDSettings | None = None
+_POCA_HEADS = 4
 
 
 class BehaviorSettings(Section):
     """Everything about how one behavior learns."""
 
-    trainer_type: Literal["ppo", "sac", "poca"] = "ppo"
-    """The algorithm."""
+    trainer_type: str = "ppo"
+    """The algorithm: ppo, sac, poca, or one of an installed package."""
     hyperparameters: SerializeAsAny[Hyperparameters] = PPOHyperparameters()
     """The algorithm's own numbers; which keys there are depends on trainer_type."""
     network_settings: NetworkSettings = NetworkSettings()
+    """Sizes of the networks."""
     reward_signals: RewardSignals = RewardSignals()
+    """Where reward comes from."""
     self_play: SelfPlaySettings | None = None
     """Self-play; without it every team learns at once."""
+    behavioral_cloning: BehavioralCloningSettings | None = None
+    """Learning from demonstrations beside the reward; none unless given."""
+    init_path: str | None = None
+    """A checkpoint to start from, for this behavior only."""
     keep_checkpoints: int = Field(default=5, ge=0)
     """Checkpoints kept beside the best one; 0 keeps all."""
     checkpoint_interval: PositiveInt = 500_000
     """Learner steps between two checkpoints."""
+    even_checkpoints: bool = False
+    """Spreads keep_checkpoints evenly over max_steps instead of saving every checkpoint_interval."""
     max_steps: PositiveInt = 500_000
     """Learner steps after which training ends; also the horizon of linear schedules."""
     time_horizon: PositiveInt = 64
     """Steps after which a trajectory is cut and its rest estimated by the critic."""
     summary_freq: PositiveInt = 50_000
     """Learner steps between two summaries."""
-    even_checkpoints: bool = False
-    """Spreads keep_checkpoints evenly over max_steps instead of saving every checkpoint_interval."""
-    init_path: str | None = None
-    """Only null: weights of another run are taken over with checkpoint_settings.initialize_from."""
     threaded: bool = False
     """Read for the sake of files that have it; without effect."""
-    behavioral_cloning: BehavioralCloningSettings | None = None
 
     @property
     def checkpoint_every(self) -> int:
@@ -162,6 +82,14 @@ class BehaviorSettings(Section):
         """Without hyperparameters of its own a behavior has those of its algorithm, not those of PPO."""
         return {"hyperparameters": {}, **values} if isinstance(values, dict) else values
 
+    @field_validator("trainer_type")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        known = trainer_types()
+        if name not in known:
+            raise not_among(name, known)
+        return name
+
     @field_validator("hyperparameters", mode="wrap")
     @classmethod
     def _of_the_algorithm(
@@ -172,13 +100,6 @@ class BehaviorSettings(Section):
         )
         return section
 
-    @field_validator("init_path")
-    @classmethod
-    def _is_unset(cls, value: object) -> object:
-        if value is not None:
-            raise ValueError("files of other toolkits are not read; name a run in checkpoint_settings.initialize_from")
-        return value
-
     @model_validator(mode="after")
     def _sequence_fits_batch(self) -> BehaviorSettings:
         memory = self.network_settings.memory
@@ -186,5 +107,15 @@ class BehaviorSettings(Section):
             raise ValueError(
                 f"memory.sequence_length {memory.sequence_length} is larger than "
                 f"batch_size {self.hyperparameters.batch_size}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _heads_share_units(self) -> BehaviorSettings:
+        units = self.network_settings.hidden_units
+        if isinstance(self.hyperparameters, POCAHyperparameters) and units % _POCA_HEADS:
+            raise ValueError(
+                f"poca needs hidden_units that its {_POCA_HEADS} attention heads can share evenly; "
+                f"{units} is not a multiple of {_POCA_HEADS}"
             )
         return self

@@ -127,6 +127,15 @@ class SACHyperparameters(Hyperparameters):
             return {"reward_signal_steps_per_update": values["steps_per_update"], **values}
         return values
 
+    @model_validator(mode="after")
+    def _replay_can_be_filled(self) -> SACHyperparameters:
+        if self.buffer_init_steps > self.buffer_size:
+            raise ValueError(
+                f"buffer_init_steps {self.buffer_init_steps} is larger than buffer_size {self.buffer_size}: "
+                "learning would never begin"
+            )
+        return self
+
 
 _BUILT_IN: Mapping[str, type[Hyperparameters]] = MappingProxyType(
     {"ppo": PPOHyperparameters, "sac": SACHyperparameters, "poca": POCAHyperparameters}

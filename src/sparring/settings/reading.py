@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib.resources
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -28,8 +28,11 @@ from sparring.settings._schema import (
     kind_of_model,
     sections_with_key,
     typed,
+    value_at,
 )
 from sparring.settings._yaml import Path, parse_yaml
+from sparring.settings.files import SettingsTree, read_plain_file, tree_of
+from sparring.settings.older import Upgrade, is_older, upgraded
 from sparring.settings.run import RunSettings
 
 __all__ = [
@@ -39,43 +42,59 @@ __all__ = [
     "preset",
     "read_settings_file",
     "read_settings_text",
+    "tree_with",
+    "upgraded_trees",
     "validate_settings",
 ]
 
-_BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 _KEY = re.compile(r'"((?:[^"\\]|\\.)+)"|([^."=]+)')
 _ASSIGNED = re.compile(rf"((?:{_KEY.pattern})(?:\.(?:{_KEY.pattern}))*)=")
 _log = logging.getLogger(__name__)
 
 
-class SettingsTree(dict[str, Any]):
-    """Settings not checked yet, as nested dictionaries; values may still be the text they were written as."""
+def read_settings_file(
+    path: FilePath | str, *, curriculum: FilePath | str | None = None, sampler: FilePath | str | None = None
+) -> SettingsTree:
+    """The settings of a YAML file, not checked yet; older generations are read too, with one notice.
 
-    def __init__(self, tree: Mapping[str, Any] | None = None, *, origins: Mapping[Path, str] | None = None) -> None:
-        super().__init__(tree or {})
-        self.origins: dict[Path, str] = dict(origins or {})
-        """Where each key came from, such as `strikers.yaml:14` or `--set`, by its path from the root."""
-
-
-def read_settings_file(path: FilePath | str) -> SettingsTree:
-    """The settings of a YAML file, not checked yet.
+    Args:
+        path: the file.
+        curriculum, sampler: files that stood beside those of 0.15 and 0.16.
 
     Raises:
-        SettingsError: the file is missing, is no text, no YAML, or says something twice.
+        SettingsError: a file is missing, is no text, no YAML, says something twice, or can't be read as it was meant.
     """
-    file = FilePath(path)
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        like = nearest(file.name, _yaml_names(file.parent))
-        cure = f"did you mean {file.with_name(like[0])}?" if like else ""
-        raise SettingsError(
-            "the settings file cannot be read", where=str(path), found=error.strerror or str(error), cure=cure
-        ) from None
-    tree = _tree_of(_decoded(content, source=str(path)), source=str(path))
-    if not tree:
+    trees = {"settings": read_plain_file(path)}
+    if not trees["settings"]:
         _log.warning("%s holds no settings", path)
-    return tree
+    trees |= {name: read_plain_file(file) for name, file in (("curriculum", curriculum), ("sampler", sampler)) if file}
+    return _as_current(trees, str(path)) if len(trees) > 1 or is_older(trees["settings"]) else trees["settings"]
+
+
+def _as_current(trees: Mapping[str, SettingsTree], source: str) -> SettingsTree:
+    """Settings of an older generation in the current one; says so."""
+    upgrade = upgraded_trees(trees)
+    _log.warning(
+        "%s is of an older generation and is read as the current one (to convert it: sparring upgrade-config)%s",
+        source,
+        "".join(f"\n  {note}" for note in upgrade.notes),
+    )
+    origins = {place: trees[file].origins.get(path) for place, (file, path) in upgrade.sources.items()}
+    return SettingsTree(upgrade.tree, origins={place: where for place, where in origins.items() if where})
+
+
+def upgraded_trees(trees: Mapping[str, SettingsTree]) -> Upgrade:
+    """The files `settings`, and where given `curriculum` and `sampler`, as one of the current generation.
+
+    Raises:
+        SettingsError: what can't be read as it was meant, everything at once.
+    """
+    return upgraded(
+        trees["settings"],
+        curriculum=trees.get("curriculum"),
+        sampler=trees.get("sampler"),
+        origins={(name, path): where for name, tree in trees.items() for path, where in tree.origins.items()},
+    )
 
 
 def read_settings_text(text: str, *, source: str) -> SettingsTree:
@@ -84,7 +103,7 @@ def read_settings_text(text: str, *, source: str) -> SettingsTree:
     Raises:
         SettingsError: it is no YAML, or says something twice.
     """
-    return _tree_of(text, source=source)
+    return tree_of(text, source=source)
 
 
 def preset(world: str) -> SettingsTree:
@@ -93,7 +112,7 @@ def preset(world: str) -> SettingsTree:
     # The name may come from anywhere; only names of worlds are looked up, so none leads out of the folder.
     if not re.fullmatch(r"[a-z0-9_]+", world, re.ASCII) or not file.is_file():
         return SettingsTree()
-    return _tree_of(file.read_text(encoding="utf-8"), source=f"preset {world}")
+    return tree_of(file.read_text(encoding="utf-8"), source=f"preset {world}")
 
 
 def assignment(text: str, *, source: str = "--set") -> SettingsTree:
@@ -115,10 +134,16 @@ def assignment(text: str, *, source: str = "--set") -> SettingsTree:
         )
     keys = [re.sub(r"\\(.)", r"\1", quoted) if quoted else plain.strip() for quoted, plain in _KEY.findall(path[1])]
     value, _ = parse_yaml(text[path.end() :], source=source)
-    origins: dict[Path, str] = {tuple(keys[: end + 1]): source for end in range(len(keys))}
-    for key in reversed(keys):
-        value = {key: value}
-    return SettingsTree(value, origins=origins)
+    return tree_with(keys, value, source=source)
+
+
+def tree_with(path: Sequence[str], value: object, *, source: str) -> SettingsTree:
+    """The tree that sets one value; `source` names in messages who sets it."""
+    origins: dict[Path, str] = {tuple(path[: end + 1]): source for end in range(len(path))}
+    tree: Any = value
+    for key in reversed(path):
+        tree = {key: tree}
+    return SettingsTree(tree, origins=origins)
 
 
 def layered(*trees: Mapping[str, Any]) -> SettingsTree:
@@ -156,7 +181,7 @@ def validate_settings(tree: Mapping[str, Any], *, source: str = "settings") -> R
         unknown = [detail for detail in error.errors(include_url=False) if detail["type"] == "extra_forbidden"]
         for detail in unknown:
             _remove(given, detail["loc"])
-        details = [*unknown, *_errors_of(given, root)]
+        details = [*unknown, *_without_misspelt(_errors_of(given, root), unknown, root, given)]
         findings += [_finding(detail, root, origins, source, given) for detail in details]
         settings = None
     if findings or settings is None:
@@ -172,6 +197,19 @@ def _errors_of(tree: Mapping[str, Any], root: Kind) -> list[ErrorDetails]:
     except ValidationError as error:
         return list(_told_once(error.errors(include_url=False), tree))
     return []
+
+
+def _without_misspelt(
+    details: list[ErrorDetails], unknown: list[ErrorDetails], root: Kind, tree: Mapping[str, Any]
+) -> Iterator[ErrorDetails]:
+    """Leaves out what is missing only because it was misspelt, which is told already."""
+    meant = set()
+    for detail in unknown:
+        *parent, key = detail["loc"]
+        meant |= {(*parent, name) for name in nearest(str(key), keys_of(kind_at(root, parent, tree)), limit=1)}
+    for detail in details:
+        if detail["type"] != "missing" or detail["loc"] not in meant:
+            yield detail
 
 
 def _misplaced_sections(tree: dict[str, Any], root: Kind, origins: dict[Path, str], source: str) -> Iterator[Finding]:
@@ -198,13 +236,17 @@ def _misplaced_sections(tree: dict[str, Any], root: Kind, origins: dict[Path, st
 def _behavior_above(name: str, behaviors: Mapping[str, Any], origins: Mapping[Path, str]) -> str | None:
     """The behavior that stands before `name` in the same file."""
     above = None
-    file = origins.get(("behaviors", name), "").rpartition(":")[0]
+    file = _file_of(origins.get(("behaviors", name), ""))
     for path, where in origins.items():
         if path == ("behaviors", name):
             break
-        if path[:1] == ("behaviors",) and len(path) == 2 and path[1] in behaviors and where.startswith(f"{file}:"):
+        if path[:1] == ("behaviors",) and len(path) == 2 and path[1] in behaviors and _file_of(where) == file:
             above = str(path[1])
     return above
+
+
+def _file_of(origin: str) -> str:
+    return re.sub(r":\d+:\d+$", "", origin)
 
 
 def _remove(tree: dict[str, Any], path: Path) -> None:
@@ -212,36 +254,6 @@ def _remove(tree: dict[str, Any], path: Path) -> None:
     for key in path[:-1]:
         node = node[key]
     node.pop(path[-1], None)
-
-
-def _yaml_names(folder: FilePath) -> list[str]:
-    if not folder.is_dir():
-        return []
-    return [entry.name for entry in folder.iterdir() if entry.suffix in {".yaml", ".yml"}]
-
-
-def _decoded(content: bytes, *, source: str) -> str:
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SettingsError(
-            "the file is not text in UTF-8",
-            where=f"{source}:{line}",
-            found=f"byte 0x{content[error.start]:02x}",
-            cure="save it as UTF-8",
-        ) from None
-
-
-def _tree_of(text: str, *, source: str) -> SettingsTree:
-    value, lines = parse_yaml(text, source=source)
-    if value is None:
-        return SettingsTree()
-    if not isinstance(value, dict):
-        kind = "a list" if isinstance(value, list) else "a single value"
-        raise SettingsError("the file does not hold settings", where=source, found=kind, expected="sections with keys")
-    return SettingsTree(value, origins={path: f"{source}:{line}" for path, line in lines.items()})
 
 
 def _lay_over(
@@ -341,6 +353,11 @@ def _finding(
     value = detail["input"].value if isinstance(detail["input"], Unreadable) else detail["input"]
     kind = kind_at(root, path, tree)
     cure = ""
+    if detail["type"] == "choice":
+        choices = detail["ctx"]["choices"]
+        like = nearest(str(value), choices.split(", "))
+        cure = f"did you mean {like[0]!r}?" if like else ""
+        return Finding(f"{name} has a wrong value", where, _shown(value), f"one of {choices}", cure)
     if detail["type"] == "literal_error" and isinstance(value, str):
         like = nearest(value, (choice.strip("'") for choice in re.findall(r"'[^']*'", detail["ctx"]["expected"])))
         cure = f"did you mean {like[0]!r}?" if like else ""
@@ -352,7 +369,10 @@ def _unknown_key(path: Path, root: Kind, where: str, tree: Mapping[str, Any]) ->
     parent, key = path[:-1], str(path[-1])
     kind = kind_at(root, parent, tree)
     known = keys_of(kind)
-    homes = list(sections_with_key(kind, key)) if kind is not None else []
+    section: object = tree
+    for step in parent:
+        section = value_at(section, step)
+    homes = list(sections_with_key(kind, key, section)) if kind is not None else []
     like = nearest(key, known)
     told = kind.section.cure_for_unknown(key) if kind is not None and kind.section is not None else ""
     if told:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
-from sparring.settings._section import Section
+from sparring.settings._section import OWN, Section, not_among
 from sparring.settings.behavior import BehaviorSettings
+from sparring.settings.environment_parameters import EnvironmentParameter
 
 __all__ = [
     "CheckpointSettings",
@@ -19,6 +21,8 @@ __all__ = [
     "TorchSettings",
 ]
 
+_DEVICE = re.compile(r"auto|mps|(cpu|cuda|xpu)(:\d{1,3})?", re.ASCII)
+
 BestMeasure = Literal["rating", "reward"]
 NonFiniteRule = Literal["stop", "drop"]
 
@@ -26,11 +30,11 @@ NonFiniteRule = Literal["stop", "drop"]
 class EnvironmentSettings(Section):
     """The game and how many copies of it run."""
 
-    world: str | None = None
-    """Name of a built-in world."""
+    world: str | None = Field(default=None, json_schema_extra=OWN)
+    """Name of a built-in world, played in place of a game over the wire."""
     num_areas: PositiveInt | None = None
     """Copies of the game stepped together; null takes 8 of a world, and 1 in each process of a game."""
-    num_threads: PositiveInt = 1
+    num_threads: PositiveInt = Field(default=1, json_schema_extra=OWN)
     """Threads that step the copies; results do not depend on it."""
     seed: int = Field(default=-1, ge=-1)
     """Seed of every random stream of the run; -1 draws one and writes it down."""
@@ -50,6 +54,17 @@ class EnvironmentSettings(Section):
     """How often within the period below; -1 is without limit."""
     restarts_rate_limit_period_s: PositiveFloat = 60.0
     """Seconds of that period."""
+
+    @model_validator(mode="after")
+    def _is_one_game(self) -> EnvironmentSettings:
+        if self.world is not None and self.env_path is not None:
+            raise ValueError(f"world {self.world} and env_path {self.env_path} contradict each other; keep one of them")
+        if self.num_envs > 1 and self.env_path is None:
+            raise ValueError(
+                f"num_envs {self.num_envs} starts several processes of the game in env_path, which is not given"
+                + ("; a world has num_areas" if self.world is not None else "")
+            )
+        return self
 
 
 class EngineSettings(Section):
@@ -87,20 +102,20 @@ class CheckpointSettings(Section):
     train_model: bool = False
     """Read for the sake of files that have it; without effect."""
     inference: bool = False
-    """Only false: trained policies play with `sparring evaluate`."""
+    """Let the policies play without learning."""
     force: bool = False
     """Move an existing run of this name aside and start anew."""
     initialize_from: str | None = None
     """Run whose weights are taken over; counters and opponents start anew."""
-    best_measure: BestMeasure = "rating"
+    best_measure: BestMeasure = Field(default="rating", json_schema_extra=OWN)
     """By what the best checkpoint is chosen: the rating, or the mean reward where there is no rating."""
 
-    @field_validator("inference")
-    @classmethod
-    def _is_training(cls, value: bool) -> bool:
-        if value:
-            raise ValueError("a run trains; let its policies play with `sparring evaluate`")
-        return value
+    @model_validator(mode="after")
+    def _begins_in_one_way(self) -> CheckpointSettings:
+        ways = [name for name in ("resume", "force", "initialize_from") if getattr(self, name)]
+        if "resume" in ways and len(ways) > 1:
+            raise ValueError(f"{' and '.join(ways)} contradict each other; keep one of them")
+        return self
 
 
 class TorchSettings(Section):
@@ -108,8 +123,15 @@ class TorchSettings(Section):
 
     device: str | None = "auto"
     """`auto`, `cpu`, `cuda`, `cuda:N`, `mps` or `xpu`; null is auto."""
-    threads: Annotated[int, Field(ge=0)] = 0
+    threads: int = Field(default=0, ge=0, json_schema_extra=OWN)
     """Threads of the arithmetic; 0 takes what the machine has, at most 8."""
+
+    @field_validator("device")
+    @classmethod
+    def _is_a_device(cls, name: str | None) -> str | None:
+        if name is not None and not _DEVICE.fullmatch(name):
+            raise not_among(name, ["auto", "cpu", "cuda", "cuda:N", "mps", "xpu"])
+        return name
 
 
 class EvaluationSettings(Section):
@@ -136,16 +158,22 @@ class RunSettings(Section):
     default_settings: BehaviorSettings | None = None
     """Settings of behaviors that are not listed."""
     env_settings: EnvironmentSettings = EnvironmentSettings()
+    """The game and how many copies of it run."""
     engine_settings: EngineSettings = EngineSettings()
-    environment_parameters: dict[str, float] = Field(default_factory=dict)
-    """Values handed to the game."""
+    """How a game over the wire is drawn and how fast it runs."""
+    environment_parameters: dict[str, EnvironmentParameter] = Field(default_factory=dict)
+    """What is handed to the game by name: a number, a sampler or a curriculum."""
     checkpoint_settings: CheckpointSettings = CheckpointSettings()
+    """Where the files go and how the run starts."""
     torch_settings: TorchSettings = TorchSettings()
-    evaluation: EvaluationSettings = EvaluationSettings()
-    export_settings: ExportSettings = ExportSettings()
+    """Where the networks run."""
+    evaluation: EvaluationSettings = Field(default=EvaluationSettings(), json_schema_extra=OWN)
+    """The matches of the table of results."""
+    export_settings: ExportSettings = Field(default=ExportSettings(), json_schema_extra=OWN)
+    """The models a run writes."""
     debug: bool = False
     """Also says when snapshots are saved and opponents drawn."""
-    non_finite: NonFiniteRule = "stop"
+    non_finite: NonFiniteRule = Field(default="stop", json_schema_extra=OWN)
     """What happens when the game sends a NaN or an infinity: the run stops, or the episode is dropped."""
-    writers: tuple[str, ...] = ("tensorboard", "jsonl", "console")
+    writers: tuple[str, ...] = Field(default=("tensorboard", "jsonl", "console"), json_schema_extra=OWN)
     """Where statistics go, by plug-in name."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from sparring.settings._section import Section
+from sparring.settings._section import OWN, Section
 
 __all__ = ["OutcomeRule", "SelfPlaySettings"]
 
@@ -32,9 +32,9 @@ class SelfPlaySettings(Section):
     initial_elo: float = 1200.0
     """Rating everyone starts with."""
 
-    rating_k: PositiveFloat = 1.0
+    rating_k: PositiveFloat = Field(default=1.0, json_schema_extra=OWN)
     """Points at stake in a match (the K of the Elo formula); 1 keeps the scale of the curve users know."""
-    outcome: OutcomeRule = "auto"
+    outcome: OutcomeRule = Field(default="auto", json_schema_extra=OWN)
     """How a match is decided: `auto` takes the result the game states and else compares the teams' returns;
     `returns` always compares returns; `last_reward` takes the sign of the team's last reward."""
 

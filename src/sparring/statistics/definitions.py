@@ -37,6 +37,12 @@ _EXACT = MappingProxyType(
 )
 _PATTERNS = (
     (re.compile(r"Environment/Lesson Number/.+"), "Lesson of the curriculum this parameter is in, from 0."),
+    (re.compile(r"Environment/Parameter/.+"), "Value of this environment parameter now; the mean of a sampler."),
+    (re.compile(r"Environment/Parameter Deviation/.+"), "Standard deviation of what this parameter's sampler draws."),
+    (
+        re.compile(r"Environment/Drawn Parameter/.+"),
+        "What was drawn for this environment parameter. Mean over the episodes that began in the window.",
+    ),
     (re.compile(r"Policy/.+ Value Estimate"), "Mean of the return the critic expects from this reward signal."),
     (
         re.compile(r"Policy/.+ Reward"),

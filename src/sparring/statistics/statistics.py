@@ -100,7 +100,7 @@ class Statistics:
         worker: int = 0,
     ) -> None:
         """Counts every value of an array of any shape, in order; the same as `add` for each."""
-        flat = np.asarray(values, dtype=np.float64).ravel()
+        flat: NDArray[np.float64] = np.asarray(values, dtype=np.float64).ravel()
         is_fit = np.abs(flat) <= MAX_MAGNITUDE
         if not is_fit.all():
             self._refuse(category, key, float(flat[~is_fit][0]))

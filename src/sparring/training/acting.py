@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sparring.networks import ActionDistribution, ActionParameters
-from sparring.networks.policy import Policy, PolicyOutput
+from sparring.networks import ActionParameters
+from sparring.networks.drawing import ParameterColumns, PolicyOutput, draw_actions
+from sparring.networks.policy import Policy
 from sparring.selfplay import LIVE
 from sparring.steps import ActionBatch, DecisionSteps
 
@@ -81,7 +82,8 @@ def act_for_all(
     inputs = [_joined(columns) for columns in zip(*(group.inputs for group in asking), strict=True)]
     memory = _joined_memories(asking)
     if len(policies) == 1:
-        parameters, after = policies[0].parameters(inputs, memory)
+        whole, remembered = policies[0].parameters(inputs, memory)
+        parameters, after = ParameterColumns.of(whole), None if remembered is None else remembered.cpu().numpy()
     else:
         order = np.argsort(policy_index, kind="stable")
         counts = np.bincount(policy_index)
@@ -94,10 +96,9 @@ def act_for_all(
             _Part([column[share] for column in sorted_inputs], None if sorted_memory is None else sorted_memory[share])
             for share in shares
         ]
-        back = torch.from_numpy(np.argsort(order)).to(policies[0].device)
         passes = _passes(policies, parts, second_thread)
-        parameters = _in_order([done for done, _ in passes], back, rows=counts.tolist())
-        after = _memories_in_order([memory for _, memory in passes], back)
+        parameters = _in_order([done for done, _ in passes], order)
+        after = _memories_in_order([memory for _, memory in passes], order)
     _draw(asking, policies[0], parameters, after, player == LIVE if deterministic else None, generator)
 
 
@@ -116,9 +117,9 @@ def _joined_memories(asking: Sequence[Asking]) -> NDArray[np.float32] | None:
     return _joined(memories) if memories else None
 
 
-def _memories_in_order(memories: Sequence[torch.Tensor | None], back: torch.Tensor) -> torch.Tensor | None:
-    known = [memory for memory in memories if memory is not None]
-    return torch.cat(known).index_select(0, back) if known else None
+def _memories_in_order(memories: Sequence[torch.Tensor | None], order: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    known = [memory.cpu().numpy() for memory in memories if memory is not None]
+    return _put_back(known, order) if known else None
 
 
 def _joined(columns: Sequence[NDArray[_Scalar]]) -> NDArray[_Scalar]:
@@ -151,44 +152,37 @@ def _split(rows: Sequence[int]) -> tuple[list[int], list[int]]:
     return shares
 
 
-def _in_order(passes: Sequence[ActionParameters], back: torch.Tensor, *, rows: Sequence[int]) -> ActionParameters:
+def _in_order(passes: Sequence[ActionParameters], order: NDArray[np.int64]) -> ParameterColumns:
     """The parameters of all passes as one batch, in the order of the agents."""
+    columns = zip(*(ParameterColumns.of(parameters) for parameters in passes), strict=True)
+    return ParameterColumns(*(_put_back(parts, order) for parts in columns))
 
-    def joined(name: str) -> torch.Tensor | None:
-        fields = [getattr(parameters, name) for parameters in passes]
-        if fields[0] is None:
-            return None
-        if fields[0].ndim == 1:  # a free deviation: one row for each of the policy's agents
-            fields = [field.expand(count, -1) for field, count in zip(fields, rows, strict=True)]
-        return torch.cat(fields).index_select(0, back)
 
-    return ActionParameters(joined("mean"), joined("log_std"), joined("logits"))
+def _put_back(parts: Sequence[NDArray[np.float32]], order: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Rows that were sorted by policy, as they were before."""
+    joined = np.concatenate(parts)
+    unsorted = np.empty_like(joined)
+    unsorted[order] = joined
+    return unsorted
 
 
 def _draw(
     asking: Sequence[Asking],
     policy: Policy,
-    parameters: ActionParameters,
-    memory: torch.Tensor | None,
-    greedy_rows: NDArray[np.bool_] | None,
+    parameters: ParameterColumns,
+    memory: NDArray[np.float32] | None,
+    greedy: NDArray[np.bool_] | None,
     generator: torch.Generator,
 ) -> None:
     """Draws everybody's actions at once and hands them out."""
-    mask = _joined_masks(asking)
-    blocked = None if mask is None else torch.from_numpy(mask).to(policy.device)
-    distribution = ActionDistribution(parameters, policy.spec.action_spec, blocked, squash=policy.actor.squash)
-    continuous, discrete = distribution.sample(generator)
-    if greedy_rows is not None:
-        greedy = torch.from_numpy(greedy_rows).to(policy.device).unsqueeze(1)
-        best_continuous, best_discrete = distribution.most_likely()
-        continuous = torch.where(greedy, best_continuous, continuous)
-        discrete = torch.where(greedy, best_discrete, discrete)
-    output = PolicyOutput(
-        continuous.cpu().numpy(),
-        discrete.cpu().numpy(),
-        distribution.log_prob(continuous, discrete).cpu().numpy(),
-        distribution.entropy().cpu().numpy(),
-        None if memory is None else memory.cpu().numpy(),
+    output = draw_actions(
+        parameters,
+        policy.spec.action_spec,
+        _joined_masks(asking),
+        generator,
+        squash=policy.actor.squash,
+        greedy=greedy,
+        memory=memory,
     )
     sent = policy.actions(output)
     start = 0

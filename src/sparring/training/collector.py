@@ -8,7 +8,8 @@ The order within a step is what the rest relies on:
 4. learners with a full rollout learn, before anybody acts;
 5. snapshots are saved, the turn is passed, opponents are drawn;
 6. arenas whose match is over start the next one with the lineup of now;
-7. everybody acts, and the game advances.
+7. lessons that are learned give way to the next ones;
+8. everybody acts, and the game advances; or it begins anew, where the next lesson wants that.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sparring.environments import Environment
 from sparring.errors import NonFiniteError, SettingsError, nearest
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
-from sparring.selfplay import LIVE, Lineup, LineupEvent, MatchResult
+from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
 from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Aggregation, Statistics, Timers
@@ -36,6 +37,8 @@ from sparring.steps import DecisionSteps, TerminalSteps
 from sparring.training.acting import Asking, act_for_all, joined_mask
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.door import check_steps, clean_steps
+from sparring.training.lessons import Advance, Lessons
+from sparring.training.seeds import SeedStreams
 
 __all__ = ["Collector", "settings_for"]
 
@@ -90,7 +93,11 @@ class Collector:
         lineup: self-play.
         statistics, timers: where numbers go.
         generator: the stream of sampled actions.
+        lessons: of the environment parameters, which the game was told of; none without it.
         second_thread: lets snapshots act beside the learner; results do not depend on it.
+
+    Attributes:
+        advance: the lessons that began in the latest step, None if none did.
     """
 
     def __init__(
@@ -103,10 +110,13 @@ class Collector:
         statistics: Statistics,
         timers: Timers,
         generator: torch.Generator,
+        lessons: Lessons | None = None,
         second_thread: Executor | None = None,
     ) -> None:
         self.environment = environment
         self.lineup = lineup
+        self.lessons = Lessons({}, SeedStreams(0)) if lessons is None else lessons
+        self.advance: Advance | None = None
         self.behaviors: dict[str, BehaviorTraining] = {}
         self.environment_steps = 0
         self.dropped_episodes = 0
@@ -181,10 +191,17 @@ class Collector:
         with self._timers.phase("bookkeeping"):
             events += self._advance_lineup()
             self.lineup.seat_arenas(np.union1d(over, self.lineup.overdue()))
-        with self._timers.phase("inference"):
-            self._act(reads)
+            self._advance_lessons()
+        begins_anew = self.advance is not None and self.advance.requires_reset
+        if not begins_anew:
+            with self._timers.phase("inference"):
+                self._act(reads)
         with self._timers.phase("game"):
-            self.environment.step()
+            if begins_anew:
+                self.forget_episodes()
+                self.environment.reset()
+            else:
+                self.environment.step()
             # A step in which the last learner finishes is still told by those who learned when it began.
             self._take_statistics(self.learning_names() or learning)
         self.environment_steps += 1
@@ -206,6 +223,7 @@ class Collector:
             table.close_episodes(slots)
             table.free_closed()
         self.lineup.book.forget_matches(arenas)
+        self.lessons.forget_matches(arenas.tolist())
 
     def _read(self, full_name: str) -> _Read:
         behavior = self._ids[full_name]
@@ -398,6 +416,21 @@ class Collector:
                 self.behaviors[behavior.name].stop_recording(behavior)
         return events
 
+    def _advance_lessons(self) -> None:
+        """Tells the game of the lessons that begin; what is under way there is still of the old ones."""
+        for name, training in self.behaviors.items():
+            rating = self.lineup.ratings.get(name)
+            progress = training.steps / training.settings.max_steps
+            self.lessons.set_measures(name, progress=progress, rating=None if rating is None else rating.value)
+        under_way = np.flatnonzero((self.lineup.book.player != UNSEATED).any(axis=1))
+        self.advance = self.lessons.advance(under_way.tolist())
+        if self.advance is None:
+            return
+        self.lessons.tell(self.environment, self.advance.parameters)
+        for training in self.behaviors.values():
+            for table in training.tables.values():
+                table.is_outdated[table.is_open] = True
+
     # -- acting --------------------------------------------------------------------------------------------------
 
     def _act(self, reads: list[_Read]) -> None:
@@ -423,8 +456,8 @@ class Collector:
                 )
             for read, asked in zip(group, asking, strict=True):
                 self._record(read, asked)
-                if has_memory and asked.output is not None:
-                    read.table.memory[read.slots] = _present(asked.output.memory)
+                if asked.output is not None and asked.output.memory is not None:
+                    read.table.memory[read.slots] = asked.output.memory
                 assert asked.actions is not None, "every agent that asked was given an action"
                 self.environment.set_actions(str(read.behavior), asked.actions)
 
@@ -460,9 +493,9 @@ class Collector:
             table.row[slots[kept]],
             continuous=chosen.continuous[rows[kept]],
             discrete=chosen.discrete[rows[kept]],
-            log_prob=_present(chosen.log_prob)[rows[kept]],
+            log_prob=chosen.log_prob[rows[kept]],
         )
-        entropy = _present(chosen.entropy)[rows]
+        entropy = chosen.entropy[rows]
         training.recent_entropy = float(entropy.mean())
         self._statistics.add_many(training.name, "Policy/Entropy", entropy)
 
@@ -479,7 +512,7 @@ class Collector:
         learned = slots[is_live & ~table.is_dropped[slots]] if self._records(read.behavior) else slots[:0]
         if len(learned):
             total = table.returns[learned] + table.group_returns[learned]
-            strength = read.training.settings.reward_signals.extrinsic.strength
+            extrinsic = read.training.settings.reward_signals.extrinsic
             add = self._statistics.add_many
             name = read.behavior.name
             add(name, "Environment/Cumulative Reward", table.returns[learned], Aggregation.HISTOGRAM)
@@ -487,9 +520,12 @@ class Collector:
                 group_returns = table.group_returns[learned]
                 add(name, "Environment/Group Cumulative Reward", group_returns, Aggregation.HISTOGRAM)
             add(name, "Environment/Episode Length", table.length[learned].astype(np.float64))
-            add(name, "Policy/Extrinsic Reward", total * strength)
+            if extrinsic is not None:
+                add(name, "Policy/Extrinsic Reward", total * extrinsic.strength)
             read.training.episodes += len(learned)
             read.training.recent_returns.extend(total.tolist())
+            of_now = learned[~table.is_outdated[learned]]
+            self.lessons.add_episodes(name, table.returns[of_now].tolist(), table.group_returns[of_now].tolist())
         others = np.setdiff1d(slots, learned)
         if len(others) and not self.lineup.learns(read.behavior):
             total = table.returns[others] + table.group_returns[others]
@@ -500,6 +536,7 @@ class Collector:
 
     def _report_matches(self, results: list[MatchResult]) -> None:
         for result in results:
+            is_of_now = self.lessons.end_match(result.arena)
             if result.scores is None or len(result.teams) < 2:
                 continue
             for index, seats in enumerate(result.seats):
@@ -513,6 +550,9 @@ class Collector:
                         self._statistics.add(player, "Self-play/Matches", 1.0, Aggregation.SUM)
                         most_recent = Aggregation.MOST_RECENT
                         self._statistics.add(player, "Self-play/Rating Uncertainty", rating.uncertainty, most_recent)
+                        met = self.lineup.past_selves(result, index)
+                        if is_of_now and met is not None:
+                            self.lessons.add_match(player, share, is_against_oldest=met == "oldest")
 
     def _take_statistics(self, names: list[str]) -> None:
         reported = self.environment.take_statistics()
@@ -543,6 +583,7 @@ class Collector:
             training.stop_recording(behavior)
             training.tables[behavior] = training.new_table()
         self.lineup.book.forget_matches()
+        self.lessons.forget_matches()
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Puts back what `state` gave; the game must have announced the same behaviors."""
@@ -553,8 +594,3 @@ class Collector:
         self.environment_steps = int(state["environment_steps"])
         self.dropped_episodes = int(state["dropped_episodes"])
         self._generator.set_state(torch.from_numpy(np.array(state["generator"])))
-
-
-def _present(column: NDArray[np.float32] | None) -> NDArray[np.float32]:
-    assert column is not None, "the learner's decisions are measured, and memory is carried where there is one"
-    return column

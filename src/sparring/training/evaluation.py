@@ -99,7 +99,7 @@ def play_matches(
         for behavior, policy in seats.items()
     }
     tallies = {behavior.team: Tally() for behavior in seats}
-    quota = np.zeros(0, np.int64)
+    quota: NDArray[np.int64] = np.zeros(0, np.int64)
     share = first_arenas = played = 0
     step = 0
     environment.reset()

@@ -47,6 +47,7 @@ class RunProgress:
         steps_per_s: learner steps a second, lately.
         time_left_s: at that speed; None before it is known.
         shares: part of the time by phase, lately.
+        waits: what the lessons of environment parameters still wait for, a line each.
     """
 
     behaviors: Sequence[BehaviorProgress]
@@ -55,6 +56,7 @@ class RunProgress:
     steps_per_s: float | None
     time_left_s: float | None
     shares: Mapping[str, float]
+    waits: Sequence[str] = ()
 
 
 class Observer(Protocol):

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.environments import Environment
 from sparring.errors import SpecError, nearest
 from sparring.networks.policy import Policy
 from sparring.rollouts import AgentTable
-from sparring.specs import BehaviorId
+from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps
 from sparring.training.acting import joined_mask
 from sparring.wire.demonstrations import DemonstrationWriter
 
-__all__ = ["record_demonstration"]
+__all__ = ["Player", "Script", "record_demonstration"]
+
+Script: TypeAlias = Callable[[DecisionSteps, BehaviorSpec], ActionBatch]
+"""Plays as a person wrote it down: the agents that ask to their actions, row by row."""
+
+Player: TypeAlias = Policy | Script | None
+"""Who acts for a behavior; None acts at random."""
 
 _LONGEST_WAIT = 10_000
 
 
 def record_demonstration(
     environment: Environment,
-    policies: Mapping[str, Policy | None],
+    players: Mapping[str, Player],
     path: Path,
     *,
     behavior: str,
@@ -38,7 +46,7 @@ def record_demonstration(
 
     Args:
         environment: the game; it is reset.
-        policies: who acts for each behavior name; None acts at random.
+        players: who acts for each behavior name; chance for those that are not named.
         path: the file, which must not exist.
         behavior: the behavior to record, with or without its team.
         episodes: how many whole episodes are recorded.
@@ -51,15 +59,15 @@ def record_demonstration(
         How many decisions were recorded.
 
     Raises:
-        SpecError: the game has no such behavior, none of its agents ever asks, or the file exists.
+        SpecError: the game has no such behavior, none of its agents ever asks, a script gave actions that don't fit,
+            or the file exists.
     """
     environment.reset()
     full_name = _full_name(environment, behavior)
     tables = {
-        name: AgentTable(
-            memory_size=0 if (policy := policies.get(BehaviorId.parse(name).name)) is None else policy.memory_size
-        )
+        name: AgentTable(memory_size=player.memory_size if isinstance(player, Policy) else 0)
         for name in environment.behavior_specs
+        for player in (players.get(BehaviorId.parse(name).name),)
     }
     recorded, left, idle = 0, episodes, 0
     agent: int | None = None
@@ -70,7 +78,7 @@ def record_demonstration(
             if agent is not None and agent in terminal:
                 writer.add(terminal, terminal.agent_id_to_index[agent])
                 agent, left = None, left - 1
-            actions = _act(environment, policies, tables, generator, rng, deterministic=deterministic)
+            actions = _act(environment, players, tables, generator, rng, deterministic=deterministic)
             if left and agent is None and len(decision):
                 agent = int(decision.agent_id[0])
             if left and agent is not None and agent in decision:
@@ -101,7 +109,7 @@ def _full_name(environment: Environment, behavior: str) -> str:
 
 def _act(
     environment: Environment,
-    policies: Mapping[str, Policy | None],
+    players: Mapping[str, Player],
     tables: Mapping[str, AgentTable],
     generator: torch.Generator,
     rng: np.random.Generator,
@@ -120,11 +128,14 @@ def _act(
         table.free_closed()
         if len(decision) == 0:
             continue
-        policy = policies.get(BehaviorId.parse(name).name)
-        if policy is None:
+        player = players.get(BehaviorId.parse(name).name)
+        if player is None:
             done[name] = ActionBatch.random(spec.action_spec, len(decision), rng, action_mask=decision.action_mask)
+        elif isinstance(player, Policy):
+            done[name] = _by_policy(player, decision, table, slots, generator, deterministic=deterministic)
         else:
-            done[name] = _by_policy(policy, decision, table, slots, generator, deterministic=deterministic)
+            done[name] = player(decision, spec)
+            done[name].validate(spec.action_spec, len(decision), behavior=name)
         environment.set_actions(name, done[name])
     return done
 
@@ -133,7 +144,7 @@ def _by_policy(
     policy: Policy,
     decision: DecisionSteps,
     table: AgentTable,
-    slots: np.ndarray,
+    slots: NDArray[Any],
     generator: torch.Generator,
     *,
     deterministic: bool,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from sparring.environments import Environment, StatefulEnvironment
 from sparring.errors import CheckpointError, ExportError, GameError, NonFiniteError, SettingsError
 from sparring.networks.threads import second_thread
 from sparring.runs import BehaviorStatus, CheckpointStore, LoadedCheckpoint, RunFolder
-from sparring.selfplay import Lineup, describe_schedule
+from sparring.selfplay import Lineup, LineupEvent, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorSpec
 from sparring.statistics import Progress, SilentWindows, Statistics, Timers, summary_due
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.collector import Collector
 from sparring.training.exporting import ModelExporter
+from sparring.training.lessons import Lessons
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SpeedMeter
 from sparring.training.seeds import SeedStreams
 
@@ -55,6 +56,7 @@ class TrainingRun:
         device: where the networks live.
         threads: of the arithmetic.
         initial_weights: networks of other learners by behavior, taken over where they fit.
+        lessons: of a run that is resumed, restored already, for the first reset tells the game of them.
         clock: seconds that never go back; for wall time and the display, never for what is learned.
     """
 
@@ -69,6 +71,7 @@ class TrainingRun:
         device: torch.device,
         threads: int,
         initial_weights: Mapping[str, Any] | None = None,
+        lessons: Lessons | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._settings = settings
@@ -90,7 +93,8 @@ class TrainingRun:
         self._store: CheckpointStore = folder.checkpoints(keep=0 if 0 in kept else max(kept))
         self._exporter = ModelExporter(folder, opset=settings.export_settings.opset)
         self._initial_weights = initial_weights or {}
-        environment.set_parameters(settings.environment_parameters)
+        self.lessons = Lessons(settings.environment_parameters, self._seeds) if lessons is None else lessons
+        self.lessons.tell(environment)
         environment.reset()
         is_parallel = threads > 1 and device.type == "cpu"
         self._second_thread = second_thread("opponents") if is_parallel else None
@@ -102,6 +106,7 @@ class TrainingRun:
             statistics=statistics,
             timers=self._timers,
             generator=torch.Generator().manual_seed(self._seeds.number("actions")),
+            lessons=self.lessons,
             second_thread=self._second_thread,
         )
         self._marks = _Marks({}, {}, {})
@@ -164,11 +169,7 @@ class TrainingRun:
             raise
         if self.collector.lost_arenas > lost_before:  # a game broke, and the next one may break for good
             self.save()
-        for event in events:
-            self._observer.on_event(event)
-        if not self._schedule_is_said:
-            self._schedule_is_said = True
-            self._say_schedule()
+        self._say_what_happened(events)
         self._keep_milestones()
         for training in self.behaviors.values():
             before = self._marks.summary.get(training.name, 0)
@@ -192,6 +193,16 @@ class TrainingRun:
         for training in self.behaviors.values():
             training.keep_milestone()
 
+    def _say_what_happened(self, events: Iterable[LineupEvent]) -> None:
+        for event in events:
+            self._observer.on_event(event)
+        if not self._schedule_is_said:
+            self._schedule_is_said = True
+            self._say_schedule()
+            self._say_lessons(self.lessons.numbers)
+        elif self.collector.advance is not None:
+            self._say_lessons(self.collector.advance.parameters)
+
     def _say_schedule(self) -> None:
         plans = {name: training.settings for name, training in self.behaviors.items()}
         lines, warnings = describe_schedule(plans, self.collector.seats())
@@ -199,6 +210,10 @@ class TrainingRun:
             self._observer.on_message(line)
         for warning in warnings:
             _log.warning("%s", warning)
+
+    def _say_lessons(self, parameters: Iterable[str]) -> None:
+        for name in parameters:
+            self._observer.on_message(self.lessons.said(name))
 
     # -- reporting -----------------------------------------------------------------------------------------------
 
@@ -239,12 +254,14 @@ class TrainingRun:
             steps_per_s=speed,
             time_left_s=None if speed is None else left / speed,
             shares=self._timers.shares(),
+            waits=self.lessons.waits(self.behaviors),
         )
 
     def _write_summary(self, training: BehaviorTraining) -> None:
         name = training.name
         self._statistics.add(name, "Is Training", 1.0)
-        self._statistics.write(
+        self.lessons.report(self._statistics, name)
+        summaries = self._statistics.write(
             name,
             Progress(
                 step=training.steps,
@@ -254,6 +271,9 @@ class TrainingRun:
                 wall_time_s=self.wall_time_s,
             ),
         )
+        self.lessons.add_summary(name, summaries)
+        for line in self.lessons.waits(self.behaviors, watching=name):
+            self._observer.on_message(line)
         hint = self._silence.hint(name, episodes_finished=training.episodes - self._marks.reward.get(name, 0))
         if hint is not None:
             _log.warning("%s: %s", name, hint)
@@ -318,6 +338,7 @@ class TrainingRun:
                 checkpoints=models[:-1] if is_final else models,
                 final_checkpoint=models[-1] if is_final and models else None,
                 elo=ratings[name].value if name in ratings else None,
+                lessons=self.lessons.numbers,
             )
         self._folder.write_status(status)
 
@@ -357,6 +378,7 @@ class TrainingRun:
         state = {
             "version": _STATE_VERSION,
             "collector": self.collector.state(),
+            "lessons": self.lessons.state(),
             "statistics": self._statistics.state(),
             "marks": {
                 "summary": dict(self._marks.summary),
@@ -371,7 +393,7 @@ class TrainingRun:
         return state
 
     def restore(self, checkpoint: LoadedCheckpoint) -> None:
-        """Puts back what `state` gave, the statistics excepted.
+        """Puts back what `state` gave, the statistics and the lessons excepted.
 
         The game comes first: behaviors that appeared after its beginning are there only then.
 
@@ -399,6 +421,7 @@ class TrainingRun:
         is_put_back = "environment" in state and isinstance(self._environment, StatefulEnvironment)
         if "environment" in state and isinstance(self._environment, StatefulEnvironment):
             self._environment.restore_state(state["environment"])
+            self.lessons.tell(self._environment)  # what the settings say of them by now
             self.collector.discover()
         missing = sorted(set(state["collector"]["behaviors"]) - set(self.behaviors))
         if missing:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from sparring.algorithms import check_algorithms
+from sparring.environments import Environment
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
@@ -26,7 +26,9 @@ from sparring.statistics import Statistics, check_writers
 from sparring.training.device import arithmetic_threads, choose_device, one_network_threads
 from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.games import is_editor, is_started, open_game
+from sparring.training.lessons import Lessons
 from sparring.training.progress import Observer, SilentObserver
+from sparring.training.refusals import check_can_run
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
 from sparring.worlds.registry import CreateWorld
@@ -86,7 +88,7 @@ def run_training(
     start = settings.checkpoint_settings
     mode: StartMode = "resume" if start.resume or start.load_model else "force" if start.force else "new"
     check_writers(settings.writers)
-    check_algorithms(settings.behaviors, settings.default_settings)
+    check_can_run(settings)
     device, why = choose_device(settings.torch_settings.device or "auto")
     threads = arithmetic_threads(settings.torch_settings.threads)
     if settings.env_settings.seed < 0:
@@ -122,6 +124,7 @@ def run_training(
             device=device,
             threads=threads,
             initial_weights=weights,
+            lessons=_rehearsed(_lessons(settings, checkpoint), environment, settings, make_game),
         )
         stack.callback(run.close)
         if checkpoint is not None:
@@ -152,6 +155,23 @@ def run_training(
         if not report.was_interrupted:
             report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
+
+
+def _lessons(settings: RunSettings, checkpoint: LoadedCheckpoint | None) -> Lessons:
+    """The lessons of a run; whether the checkpoint can be gone on from at all is told when the rest is restored."""
+    lessons = Lessons(settings.environment_parameters, SeedStreams(settings.env_settings.seed))
+    if checkpoint is not None and "lessons" in checkpoint.state:
+        lessons.restore(checkpoint.state["lessons"])
+    return lessons
+
+
+def _rehearsed(
+    lessons: Lessons, environment: Environment, settings: RunSettings, make_game: CreateWorld | None
+) -> Lessons:
+    """The lessons, after every value was tried; games over the wire refuse none, and would only be sent them all."""
+    if not is_started(settings, make_game) and not is_editor(settings, make_game):
+        lessons.rehearse(environment)
+    return lessons
 
 
 def _go_back_to(checkpoint: LoadedCheckpoint, folder: RunFolder, observer: Observer) -> None:
@@ -226,7 +246,7 @@ def _table(
         is_evaluation=True,
     )
     with game as environment:
-        environment.set_parameters(settings.environment_parameters)
+        run.lessons.tell(environment, purpose="evaluation")
         for our_name, ours, their_name, theirs in duels:
             for row in duel(
                 environment,
@@ -337,6 +357,7 @@ def _reopened(
         observer=observer,
         device=torch.device("cpu"),
         threads=1,
+        lessons=_lessons(settings, loaded),
     )
     stack.callback(run.close)
     run.restore(loaded)

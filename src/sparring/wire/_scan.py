@@ -9,11 +9,11 @@ Field numbers and wire types are those of `communicator.proto` (protobuf encodin
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
+
+from sparring.compilation import compiled, entry
 
 __all__ = ["FLOATS", "PNG", "count_agents", "gather", "scan_agents"]
 
@@ -26,22 +26,6 @@ _MASK, _OBSERVATION, _GROUP, _GROUP_REWARD = 0x5A, 0x6A, 0x70, 0x7D
 _SHAPE, _COMPRESSION, _COMPRESSED, _FLOAT_DATA = 0x0A, 0x10, 0x1A, 0x22
 _MAPPING, _PROPERTIES, _TYPE, _NAME = 0x2A, 0x32, 0x38, 0x42
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
-
-
-def _entry(function: _Function) -> _Function:
-    """Compiles a kernel that Python calls; cached on disk where a folder is writable."""
-    try:
-        kernel: Any = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:
-        kernel = numba.njit(nogil=True)(function)
-    return cast("_Function", kernel)
-
-
-def _inner(function: _Function) -> _Function:
-    return cast("_Function", numba.njit(nogil=True)(function))
-
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -49,7 +33,7 @@ if TYPE_CHECKING:
     Columns = tuple[NDArray[Any], ...]
 
 
-@_inner
+@compiled
 def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """A number of at most 31 bits and the place behind it; the place is -1 for anything else."""
     value = 0
@@ -64,7 +48,7 @@ def _varint(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-@_inner
+@compiled
 def _span(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """Begin and end of what a length announces; the begin is -1 if that does not fit."""
     length, at = _varint(data, at, end)
@@ -73,7 +57,7 @@ def _span(data: Bytes, at: int, end: int) -> tuple[int, int]:
     return at, at + length
 
 
-@_inner
+@compiled
 def _float(data: Bytes, at: int, bits: NDArray[np.uint32]) -> None:
     bits[0] = (
         np.uint32(data[at])
@@ -83,7 +67,7 @@ def _float(data: Bytes, at: int, bits: NDArray[np.uint32]) -> None:
     )
 
 
-@_inner
+@compiled
 def _is_plain(data: Bytes, at: int, end: int) -> bool:
     """Whether all bytes are below 128: ASCII, or numbers of one byte."""
     for place in range(at, end):
@@ -92,7 +76,7 @@ def _is_plain(data: Bytes, at: int, end: int) -> bool:
     return True
 
 
-@_entry
+@entry
 def count_agents(data: Bytes) -> int:
     """How many infos the bytes of a list hold; -1 if it is not plain."""
     at, end, count = 0, len(data), 0
@@ -106,7 +90,7 @@ def count_agents(data: Bytes) -> int:
     return count
 
 
-@_inner
+@compiled
 def _scan_observation(
     data: Bytes, at: int, end: int, shape: NDArray[np.int64], rank: int
 ) -> tuple[int, int, int, int, int]:
@@ -164,7 +148,7 @@ def _scan_observation(
     return kind, begin, stop, mapping, mapping_end
 
 
-@_inner
+@compiled
 def _scan_agent(
     data: Bytes,
     at: int,
@@ -237,7 +221,7 @@ def _scan_agent(
     return sensor == sensors
 
 
-@_entry
+@entry
 def scan_agents(
     data: Bytes,
     shapes: NDArray[np.int64],
@@ -269,7 +253,7 @@ def scan_agents(
     return agent == len(numbers)
 
 
-@_entry
+@entry
 def gather(data: Bytes, begins: NDArray[np.int64], out: NDArray[np.uint8]) -> None:
     """Copies `out.shape[1]` bytes from each place into the rows of `out`."""
     for row in range(len(begins)):

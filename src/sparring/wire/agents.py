@@ -18,6 +18,7 @@ from sparring.errors import WireError
 from sparring.specs import ActionSpec
 from sparring.steps import DecisionSteps, TerminalSteps
 from sparring.wire.behaviors import WireBehavior
+from sparring.wire.framing import delimited
 from sparring.wire.images import decoded_image
 from sparring.wire.messages import message_class
 
@@ -79,9 +80,7 @@ def decoded_agents(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[D
                 values = np.frombuffer(data, "<f4", (end[row] - begin[row]) // 4, begin[row])
                 columns[row] = _laid_out(values.reshape(1, *shape), behavior, sensor)[0]
                 continue
-            proto = message_class("ObservationProto").FromString(
-                b"\x2a" + _length(mapping_end[row] - mapping[row]) + data[mapping[row] : mapping_end[row]]
-            )
+            proto = message_class("ObservationProto").FromString(delimited(5, data[mapping[row] : mapping_end[row]]))
             columns[row] = _image(
                 data[begin[row] : end[row]], behavior, sensor, proto.compressed_channel_mapping, name=name, agent=agent
             )
@@ -214,13 +213,3 @@ def _split(agents: _Agents, behavior: WireBehavior, observation: Any) -> tuple[D
         group_reward=agents.floats[ended, 1],
     )
     return decision, terminal
-
-
-def _length(size: int) -> bytes:
-    """A length as a varint."""
-    out = bytearray()
-    while size > 127:
-        out.append(size & 127 | 128)
-        size >>= 7
-    out.append(size)
-    return bytes(out)

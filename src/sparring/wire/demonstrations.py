@@ -18,7 +18,7 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire.actions import decoded_actions
 from sparring.wire.agents import decoded_agents, parsed
 from sparring.wire.behaviors import behavior_of, brain_parameters
-from sparring.wire.exchange import delimited, read_varint
+from sparring.wire.framing import delimited, read_varint, with_length
 from sparring.wire.game_messages import encoded_agents
 from sparring.wire.messages import message_class
 
@@ -156,6 +156,8 @@ def _framed(data: bytes, at: int, path: Path | str) -> tuple[bytes, int]:
 class DemonstrationWriter:
     """Writes one agent's experiences; a context manager, and whole only when it was closed.
 
+    Left with an error before anything was recorded, it leaves no file.
+
     Args:
         path: the file, which must not exist.
         name: of the recording; other characters than letters, digits, spaces and hyphens are left out.
@@ -177,7 +179,7 @@ class DemonstrationWriter:
             raise SpecError("the demonstration exists already", where=str(path), cure="choose another name") from None
         self._file.write(self._header())
         brain = brain_parameters(behavior_name, spec.action_spec, is_training=False).SerializeToString()
-        self._file.write(_with_length(brain))
+        self._file.write(with_length(brain))
 
     def add(self, steps: DecisionSteps | TerminalSteps, row: int, action: ActionBatch | None = None) -> None:
         """Appends what an agent saw, and the one row of what it did; nothing where its episode ended."""
@@ -209,7 +211,7 @@ class DemonstrationWriter:
         pair.agent_info.CopyFrom(parsed("UnityRLOutputProto.ListAgentInfoProto", infos, where="demonstration").value[0])
         pair.action_info.continuous_actions.extend(done.continuous[0].tolist())
         pair.action_info.discrete_actions.extend(done.discrete[0].tolist())
-        self._file.write(_with_length(pair.SerializeToString()))
+        self._file.write(with_length(pair.SerializeToString()))
         self._steps += 1
         self._episodes += is_end
         self._reward += float(steps.reward[row] + steps.group_reward[row])
@@ -229,6 +231,8 @@ class DemonstrationWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if error is not None and self._steps == 0:
+            Path(self._file.name).unlink(missing_ok=True)
 
     def _header(self) -> bytes:
         name = self._name
@@ -240,11 +244,7 @@ class DemonstrationWriter:
                 number_episodes=self._episodes,
                 mean_reward=self._reward / self._episodes if self._episodes else 0.0,
             )
-            framed = _with_length(meta.SerializeToString())
+            framed = with_length(meta.SerializeToString())
             if len(framed) <= _HEADER:
                 return framed.ljust(_HEADER, b"\0")
             name = name[:-1]  # large counts need its room
-
-
-def _with_length(content: bytes) -> bytes:
-    return delimited(0, content)[1:]

@@ -10,24 +10,23 @@ from sparring.errors import WireError
 from sparring.steps import ActionBatch
 from sparring.wire.actions import encoded_actions
 from sparring.wire.agents import parsed
+from sparring.wire.framing import LENGTH_DELIMITED, delimited, read_varint
 from sparring.wire.messages import message_class
+from sparring.wire.protocol import capabilities_of
 
 __all__ = [
     "CLOSING",
     "Introduction",
     "Request",
     "close_message",
-    "delimited",
     "initialization_reply",
     "read_request",
-    "read_varint",
     "reset_reply",
     "step_reply",
 ]
 
 _RUNNING = 200
 CLOSING = 400
-_LENGTH_DELIMITED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +106,8 @@ def _read_introduction(data: bytes, request: Request) -> None:
     request.brain_parameters.extend(output.brain_parameters)
     if output.communication_version or output.package_version or not output.brain_parameters:
         request.introduction = Introduction(
-            output.communication_version, output.package_version, _names_of(output.capabilities)
+            output.communication_version, output.package_version, capabilities_of(output.capabilities)
         )
-
-
-def _names_of(capabilities: Any) -> frozenset[str]:  # noqa: ANN401 - a run-time message class
-    return frozenset(name.name for name, value in capabilities.ListFields() if value)
 
 
 def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
@@ -127,7 +122,7 @@ def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
         number, kind = tag >> 3, tag & 7
         if number == 0:
             raise WireError("malformed bytes", where=message, found="a field numbered 0")
-        if kind == _LENGTH_DELIMITED:
+        if kind == LENGTH_DELIMITED:
             size, at = read_varint(data, at, message)
             if size > end - at:
                 raise WireError(
@@ -145,24 +140,6 @@ def _fields(data: bytes, message: str) -> Iterator[tuple[int, bytes]]:
                 raise WireError("malformed bytes", where=f"{message}, field {number}", found="a number cut short")
         else:
             raise WireError("malformed bytes", where=f"{message}, field {number}", found=f"wire type {kind}")
-
-
-def read_varint(data: bytes, at: int, message: str) -> tuple[int, int]:
-    """A number of at most 70 bits and the place behind it.
-
-    Raises:
-        WireError: it is cut short or longer; `message` says where.
-    """
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise WireError("malformed bytes", where=message, found="a number cut short or too long")
 
 
 # -- the trainer's answers ---------------------------------------------------------------------------------------
@@ -213,14 +190,3 @@ def close_message() -> bytes:
     message.header.status = CLOSING
     encoded: bytes = message.SerializeToString()
     return encoded
-
-
-def delimited(number: int, content: bytes) -> bytes:
-    """A field of bytes with its number, below 16, and length."""
-    size = len(content)
-    head = bytearray([number << 3 | _LENGTH_DELIMITED])
-    while size > 127:
-        head.append(size & 127 | 128)
-        size >>= 7
-    head.append(size)
-    return bytes(head) + content

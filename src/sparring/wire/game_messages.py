@@ -14,8 +14,10 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire.actions import decoded_actions
 from sparring.wire.agents import parsed
 from sparring.wire.behaviors import brain_parameters
-from sparring.wire.exchange import Introduction, delimited
+from sparring.wire.exchange import Introduction
+from sparring.wire.framing import delimited
 from sparring.wire.messages import message_class
+from sparring.wire.protocol import capabilities_of
 
 __all__ = ["Answer", "encoded_agents", "introduction_request", "read_answer", "ready_request", "step_request"]
 
@@ -64,7 +66,7 @@ def read_answer(data: bytes) -> Answer:
     answer = Answer(is_closing=message.header.status != _RUNNING)
     if message.unity_input.HasField("rl_initialization_input"):
         first = message.unity_input.rl_initialization_input
-        capabilities = frozenset(name.name for name, value in first.capabilities.ListFields() if value)
+        capabilities = capabilities_of(first.capabilities)
         answer.introduction = Introduction(first.communication_version, first.package_version, capabilities)
         answer.seed, answer.num_areas = first.seed, max(1, first.num_areas)
     step = message.unity_input.rl_input

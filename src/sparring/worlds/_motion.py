@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled
+from sparring.compilation import compiled
 
 __all__ = ["BOUNCE", "DRAG", "INVERSE_MASS", "MAX_TOGETHER", "RADIUS", "move", "separate"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled
+from sparring.compilation import compiled
 
 __all__ = ["seed_streams", "uniform"]
 

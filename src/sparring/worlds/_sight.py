@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled
+from sparring.compilation import compiled
 
 __all__ = ["LANES", "LONGEST_RAY", "MOST_THINGS", "NOTHING", "aim", "meet_circles", "meet_walls", "write_view"]
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sparring.worlds._compiled import compiled, entry
+from sparring.compilation import compiled, entry
 from sparring.worlds._motion import DRAG, RADIUS, move, separate
 from sparring.worlds._random import uniform
 from sparring.worlds._sight import aim, meet_circles, meet_walls, write_view
@@ -243,8 +243,8 @@ def _start(
     """Begins a match: the parameters take effect, everyone stands somewhere near its place, at rest."""
     bodies, seats, streams = state.bodies[arena], tables.seats, state.streams
     ball = bodies.shape[0] - 1
-    state.ball_touch[arena] = parameters[0]
-    state.ball_radius[arena] = BALL_RADIUS * parameters[1]
+    state.ball_touch[arena] = parameters[arena, 0]
+    state.ball_radius[arena] = BALL_RADIUS * parameters[arena, 1]
     state.ticks[arena] = 0
     state.touching[arena] = False
     state.reward[arena] = 0.0
@@ -272,7 +272,7 @@ def play_arenas(
         tables: the rules.
         state: changed in place.
         scratch: of this call alone.
-        parameters: `[2]`, `ball_touch` and `ball_scale` for matches that start.
+        parameters: `[arenas, 2]` or more, `ball_touch` and `ball_scale` for matches that start.
         first: first arena.
         last: one past the last arena.
     """

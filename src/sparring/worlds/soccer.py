@@ -17,11 +17,13 @@ import itertools
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sparring.environments.environment import Environment, EnvironmentStatistic, StateTree
-from sparring.errors import CheckpointError, Finding, GameError, SettingsError, SparringError
+from sparring.errors import Finding, GameError, SettingsError
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.worlds._soccer_columns import TeamColumns
@@ -44,12 +46,22 @@ from sparring.worlds._soccer_state import (
     new_state,
 )
 from sparring.worlds._state_tree import checked_arrays
+from sparring.worlds.arena_parameters import ArenaParameters, ParameterRange
 from sparring.worlds.scene import Scene
+
+if TYPE_CHECKING:
+    from sparring.settings import Sampler
 
 __all__ = ["SoccerTwos", "StrikersVsGoalie"]
 
-MOST_PARAMETER = 1e6
-"""No environment parameter means anything beyond this."""
+PARAMETERS: Mapping[str, ParameterRange] = MappingProxyType(
+    {
+        "ball_touch": ParameterRange(0.0, -1e6, 1e6),  # no number means anything beyond
+        "ball_scale": ParameterRange(1.0, *BALL_SCALES),
+        "gravity": ParameterRange(0.0, -1e6, 1e6),
+    }
+)
+"""The environment parameters; the kernel takes the first two."""
 MOST_PENDING_STATISTICS = 10_000
 """Matches whose statistics wait to be taken; older ones are dropped when nobody takes them."""
 
@@ -68,7 +80,7 @@ class _Soccer(Environment):
         teams = (TeamColumns(rules, team, self._state) for team in range(len(rules.behaviors)))
         self._teams = {team.name: team for team in teams}
         self._specs = {name: team.spec for name, team in self._teams.items()}
-        self._parameters = np.array([0.0, 1.0])
+        self._parameters = ArenaParameters(PARAMETERS, num_arenas=num_arenas)
         self._finished: deque[tuple[float, float]] = deque(maxlen=MOST_PENDING_STATISTICS)
         self._shares = _shares(num_arenas, threads)
         self._scratch = [new_scratch(self._tables) for _ in self._shares]
@@ -87,6 +99,7 @@ class _Soccer(Environment):
         self._state.ticks[:] = NOT_STARTED
         self._state.actions[:] = 0
         self._play()
+        self._parameters.begin(np.arange(len(self._state.ticks)))
 
     def step(self) -> None:
         """Plays one decision in every arena; agents without an action do nothing."""
@@ -94,6 +107,7 @@ class _Soccer(Environment):
         self._play()
         ended = np.flatnonzero(self._state.outcome != PLAYING)
         if len(ended):
+            self._parameters.begin(ended)
             goal = (self._state.outcome[ended] != TIME_OUT).astype(float)
             length = np.ceil(self._state.last_ticks[ended] / TICKS_PER_DECISION)
             self._finished.extend(zip(goal.tolist(), length.tolist(), strict=True))
@@ -125,20 +139,19 @@ class _Soccer(Environment):
             SettingsError: a value is not finite, or the ball would not fit the pitch.
         """
         self._check_open()
-        known = {
-            name: float(parameters[name]) for name in ("ball_touch", "ball_scale", "gravity") if name in parameters
-        }
-        for name, value in known.items():
-            if not abs(value) <= MOST_PARAMETER:  # so is a NaN
-                raise SettingsError(
-                    f"environment parameter {name} is not finite or out of all proportion", found=str(value)
-                )
-        scale = known.get("ball_scale", float(self._parameters[1]))
-        _check_scale(scale, SettingsError)
-        self._parameters[:] = known.get("ball_touch", self._parameters[0]), scale
+        self._parameters.set_numbers(parameters)
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        """Draws parameters, the same as of `set_parameters`, for each match of each arena that begins from now on.
+
+        Raises:
+            SettingsError: a sampler draws what `set_parameters` refuses.
+        """
+        self._check_open()
+        self._parameters.set_samplers(samplers)
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
-        """For each match that ended: whether it ended with a goal, and its length in decisions."""
+        """Of matches that ended: whether with a goal, after how many decisions; of those that began: what was drawn."""
         taken = [
             statistic
             for goal, length in self._finished
@@ -148,14 +161,14 @@ class _Soccer(Environment):
             )
         ]
         self._finished.clear()
-        return taken
+        return taken + self._parameters.take_statistics()
 
     def save_state(self) -> StateTree:
         """A copy of all arenas, streams, pending actions, parameters and statistics not yet taken."""
         self._check_open()
         return {
             "arenas": {name: array.copy() for name, array in self._state._asdict().items()},
-            "parameters": self._parameters.copy(),
+            "parameters": self._parameters.save_state(),
             "finished": np.array(self._finished, np.float64).reshape(-1, 2),
         }
 
@@ -166,13 +179,13 @@ class _Soccer(Environment):
             CheckpointError: something is missing, has another shape or type, or is not finite; nothing was changed.
         """
         self._check_open()
-        world = checked_arrays(state, {"parameters": self._parameters, "finished": np.zeros((0, 2))}, where="world")
+        world = checked_arrays(state, {"finished": np.zeros((0, 2))}, where="world")
+        parameters = self._parameters.checked_state(state.get("parameters"))
         arenas = checked_arrays(state.get("arenas"), self._state._asdict(), where="arenas")
         check_possible(arenas, self._rules.pitch)
-        _check_scale(float(world["parameters"][1]), CheckpointError)
         for name, array in self._state._asdict().items():
             array[...] = arenas[name]
-        self._parameters[:] = world["parameters"]
+        self._parameters.restore_state(parameters)
         self._finished.clear()
         self._finished.extend((float(goal), float(length)) for goal, length in world["finished"])
 
@@ -206,7 +219,7 @@ class _Soccer(Environment):
     def _play(self) -> None:
         """Runs the kernel over all arenas, this thread taking the first share."""
         calls = [
-            (self._tables, self._state, scratch, self._parameters, *share)
+            (self._tables, self._state, scratch, self._parameters.next_values, *share)
             for scratch, share in zip(self._scratch, self._shares, strict=True)
         ]
         rest = [self._pool.submit(play_arenas, *call) for call in calls[1:] if self._pool is not None]
@@ -229,16 +242,6 @@ def _check_at_least(**numbers: tuple[int, int]) -> None:
     ]
     if findings:
         raise SettingsError(findings)
-
-
-def _check_scale(scale: float, error: type[SparringError]) -> None:
-    if not BALL_SCALES[0] <= scale <= BALL_SCALES[1]:
-        raise error(
-            "ball_scale does not fit the pitch",
-            where="environment parameters",
-            found=str(scale),
-            expected=f"{BALL_SCALES[0]} to {BALL_SCALES[1]}, a multiple of the ball's radius",
-        )
 
 
 class StrikersVsGoalie(_Soccer):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms import on_policy
 from sparring.algorithms.ppo import learner as ppo
@@ -391,7 +392,7 @@ def chain(learner: Any, *, length: int, episodes: int, interrupted: bool, seed: 
     generator = torch.Generator().manual_seed(seed)
     one = np.ones(episodes, np.float32)
     trajectory = rollout.begin_trajectories(episodes)
-    rows = np.zeros(0, np.int64)
+    rows: NDArray[Any] = np.zeros(0, np.int64)
     for time in range(length + 1):
         inputs = [np.repeat(np.eye(length, dtype=np.float32)[None, time % length], episodes, axis=0)]
         if time == length and not interrupted:

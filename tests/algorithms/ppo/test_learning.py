@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms import PPOLearner
 from sparring.rollouts import Rollout
@@ -19,15 +20,15 @@ pytestmark = pytest.mark.learn
 AGENTS = 64
 SIGNS = np.eye(4, dtype=np.float32)
 
-Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+Judge = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
 """Rewards of signs, continuous actions and choices."""
 
 
-def same_choice(sign: np.ndarray, continuous: np.ndarray, discrete: np.ndarray) -> np.ndarray:
+def same_choice(sign: NDArray[Any], continuous: NDArray[Any], discrete: NDArray[Any]) -> NDArray[Any]:
     return np.array(discrete[:, 0] == sign, np.float32)
 
 
-def near_target(sign: np.ndarray, continuous: np.ndarray, discrete: np.ndarray) -> np.ndarray:
+def near_target(sign: NDArray[Any], continuous: NDArray[Any], discrete: NDArray[Any]) -> NDArray[Any]:
     """1 at -0.9, -0.3, 0.3 or 0.9, by sign, and less the farther away."""
     distance = np.clip(continuous[:, 0], -3, 3) / 3 - (0.6 * sign - 0.9)
     return np.array(1.0 - np.abs(distance), np.float32)
@@ -39,8 +40,8 @@ def trained(
     *,
     updates: int,
     seed: int,
-    mask: np.ndarray | None = None,
-    spoil: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+    mask: NDArray[Any] | None = None,
+    spoil: Callable[[NDArray[Any], np.random.Generator], NDArray[Any]] | None = None,
     **hyper: Any,
 ) -> PPOLearner:
     """A learner of a game of one decision: it sees one of four signs and is judged by what it does."""
@@ -66,7 +67,7 @@ def trained(
     return learner
 
 
-def score(learner: PPOLearner, judge: Judge, *, mask: np.ndarray | None = None) -> float:
+def score(learner: PPOLearner, judge: Judge, *, mask: NDArray[Any] | None = None) -> float:
     """Mean reward of the most likely actions over the four signs."""
     blocked = None if mask is None else np.repeat(mask[None], 4, axis=0)
     output = learner.policy.act([SIGNS], blocked, torch.Generator(), deterministic=True)
@@ -89,7 +90,7 @@ def test_pointing_to_the_place_of_the_sign_is_learned(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_both_parts_of_a_hybrid_action_are_learned(seed: int) -> None:
-    def both(sign: np.ndarray, continuous: np.ndarray, discrete: np.ndarray) -> np.ndarray:
+    def both(sign: NDArray[Any], continuous: NDArray[Any], discrete: NDArray[Any]) -> NDArray[Any]:
         return np.array(same_choice(sign, continuous, discrete) + 2 * near_target(sign, continuous, discrete))
 
     learner = trained(ActionSpec.create_hybrid(1, (4,)), both, updates=60, seed=seed, learning_rate=3e-3)
@@ -102,7 +103,7 @@ def test_the_best_of_what_a_mask_leaves_is_learned(seed: int) -> None:
     # The second branch has three choices that give 2, 1 and 0; the first of them is not available.
     mask = np.array([False] * 4 + [True, False, False])
 
-    def judged(sign: np.ndarray, continuous: np.ndarray, discrete: np.ndarray) -> np.ndarray:
+    def judged(sign: NDArray[Any], continuous: NDArray[Any], discrete: NDArray[Any]) -> NDArray[Any]:
         return np.array(2.0 - discrete[:, 1] + same_choice(sign, continuous, discrete), np.float32)
 
     learner = trained(ActionSpec.create_discrete((4, 3)), judged, updates=40, seed=seed, mask=mask)

@@ -33,7 +33,7 @@ def test_one_update_is_due_at_the_start_and_one_for_so_many_decisions_after(
 
 
 def test_nothing_is_learned_before_there_are_decisions_enough() -> None:
-    learner = make_sac(HYBRID, sac_plan(buffer_init_steps=100, batch_size=16))
+    learner = make_sac(HYBRID, sac_plan(buffer_init_steps=100, batch_size=16, buffer_size=200))
     rollout = experience_of(learner, HYBRID, steps=5)
     assert rollout.num_complete == 20
     assert not learner.wants_update(rollout, step=99)

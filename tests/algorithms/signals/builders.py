@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from sparring.algorithms.signals import RewardSignal, Transitions
 from sparring.settings import CuriositySettings, GAILSettings, RNDSettings
@@ -84,7 +85,7 @@ def record(
     rng = np.random.default_rng(seed)
     one, zero = np.ones(1, np.int32), np.zeros(1, np.float32)
 
-    def seen() -> list[np.ndarray]:
+    def seen() -> list[NDArray[Any]]:
         return [rng.standard_normal((1, *sensor.shape), np.float32) for sensor in spec.observation_specs]
 
     with DemonstrationWriter(path, name="made up", behavior_name="Duel?team=0", spec=spec) as writer:

@@ -1,5 +1,6 @@
 """A game that misbehaves in one chosen way: `python fake_game.py WAY --mlagents-port N`. It speaks raw gRPC."""
 
+import json
 import os
 import signal
 import socket
@@ -11,9 +12,10 @@ from typing import Any
 
 import grpc
 
+from sparring.channels import EngineConfigurationChannel, EnvironmentParametersChannel, SideChannels
 from sparring.wire.messages import message_class
+from sparring.wire.protocol import EXCHANGE_METHOD
 
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 NAME = "Walker?team=0"
 
 
@@ -26,7 +28,7 @@ def connected() -> Callable[[Any], Any]:
     channel = grpc.insecure_channel(f"localhost:{port()}", options=options)
     grpc.channel_ready_future(channel).result(timeout=20)
     call = channel.unary_unary(
-        METHOD,
+        EXCHANGE_METHOD,
         request_serializer=lambda message: message.SerializeToString(),
         response_deserializer=message_class("UnityMessageProto").FromString,
     )
@@ -66,6 +68,24 @@ def play(exchange: Callable[[Any], Any], exchanges: int, **shape: Any) -> None:
         reply = exchange(shown(announce=count == 0, **shape))
         if reply.header.status != 200:
             return
+
+
+def play_and_note(exchange: Callable[[Any], Any], exchanges: int, path: Path) -> None:
+    """Writes every reset and every environment parameter it is told of into a file, a JSON line each."""
+    request = message_class("UnityMessageProto")()
+    with path.open("a", encoding="utf-8") as notes:
+        for count in range(exchanges):
+            reply = exchange(request)
+            if reply.header.status != 200:
+                return
+            told = EnvironmentParametersChannel()
+            SideChannels([told, EngineConfigurationChannel()]).deliver(reply.unity_input.rl_input.side_channel)
+            for name, value in {**told.values, **told.samplers}.items():
+                notes.write(json.dumps([name, value]) + "\n")
+            if reply.unity_input.rl_input.command == 1:
+                notes.write(json.dumps("reset") + "\n")
+            notes.flush()
+            request = shown(announce=count == 0)
 
 
 def say_good_bye(exchange: Callable[[Any], Any]) -> None:
@@ -126,6 +146,13 @@ def main() -> None:
         time.sleep(60)
     elif way == "is-large":
         play(introduced(), 10**6, agents=16, size=65_536)
+    elif way == "notes":  # the second argument is a folder, in which every game has a file by its port
+        play_and_note(introduced(), 10**6, Path(sys.argv[2]) / str(port()))
+    elif way == "comes-back-noting":
+        for _ in range(2):
+            exchange = introduced()
+            play_and_note(exchange, 5, Path(sys.argv[2]))
+            say_good_bye(exchange)
     elif way == "plays":
         play(introduced(), 10**6)
     elif way == "ignores-good-bye":

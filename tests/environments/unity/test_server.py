@@ -12,8 +12,7 @@ import pytest
 from sparring.environments.unity.server import ExchangeServer
 from sparring.errors import GameError
 from sparring.wire import close_message
-
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
+from sparring.wire.protocol import EXCHANGE_METHOD
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def server() -> Iterator[ExchangeServer]:
 
 
 def called(channel: grpc.Channel, request: bytes) -> grpc.Future:
-    return channel.unary_unary(METHOD).future(request, wait_for_ready=True)
+    return channel.unary_unary(EXCHANGE_METHOD).future(request, wait_for_ready=True)
 
 
 def until(condition: Callable[[], bool]) -> None:

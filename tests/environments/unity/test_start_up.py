@@ -1,5 +1,6 @@
 """Every way a game can get stuck or end, each with a real child process and its own message."""
 
+import json
 import os
 import shlex
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from sparring.environments.unity import UnityEnvironment
 from sparring.errors import GameError
+from sparring.settings import Sampler
 
 FAKE = f"{shlex.quote(sys.executable)} -m tests.environments.unity.fake_game"
 STUCK = {
@@ -109,6 +111,25 @@ def test_the_editor_may_leave_and_come_back_five_times() -> None:
     finally:
         editor.kill()
         editor.wait()
+
+
+def test_an_editor_that_comes_back_is_told_its_parameters_again(tmp_path: Path, free_port: int) -> None:
+    sampler = {"sampler_type": "uniform", "sampler_parameters": {"seed": 9}}
+    notes = tmp_path / "notes"
+    editor = subprocess.Popen([*shlex.split(FAKE), "comes-back-noting", str(notes), "--mlagents-port", str(free_port)])
+    try:
+        with UnityEnvironment(base_port=free_port, timeout_wait=20) as game:
+            game.set_parameters({"gravity": 9.5, "size": 2.0})
+            game.set_samplers({"size": Sampler.model_validate(sampler)})
+            game.reset()
+            while game.restarts == 0:
+                game.step()
+    finally:
+        editor.kill()
+        editor.wait()
+    told = [json.loads(line) for line in notes.read_text("utf-8").splitlines()]
+    assert told[:3] == [["gravity", 9.5], ["size", [0, 9, [0.0, 1.0]]], "reset"]
+    assert told[3:6] == told[:3]
 
 
 def test_agents_with_more_than_the_usual_message_size_come_through() -> None:

@@ -11,11 +11,11 @@ from sparring.environments.unity import UnityEnvironment
 from sparring.errors import GameError
 from sparring.wire.game_messages import read_answer
 from sparring.wire.messages import message_class
+from sparring.wire.protocol import EXCHANGE_METHOD
 from tests.wire.golden_vectors import vectors
 
 TRANSCRIPTS = {entry["name"]: entry for entry in vectors("transcripts")["transcripts"]}
 PLAYED = [name for name, entry in TRANSCRIPTS.items() if "six steps" in entry["driver"]]
-METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 
 
 class RecordedGame(threading.Thread):
@@ -32,7 +32,7 @@ class RecordedGame(threading.Thread):
             grpc.channel_ready_future(channel).result(timeout=20)
             with contextlib.suppress(grpc.RpcError):  # the trainer closed: the recorded race
                 for request in self._requests:
-                    self.answers.append(channel.unary_unary(METHOD)(request))
+                    self.answers.append(channel.unary_unary(EXCHANGE_METHOD)(request))
 
 
 def step_of(answer: bytes) -> tuple[Any, ...]:

@@ -22,17 +22,14 @@ from sparring.algorithms.experience import Experience, Minibatch
 from sparring.algorithms.learner import UpdateReport
 from sparring.algorithms.on_policy import OnPolicyLearner, standardized
 from sparring.algorithms.signals.signal import action_columns
-from sparring.errors import SettingsError
 from sparring.networks import Actor, GroupCritic, Normalizer, scaled_for_environment
 from sparring.rollouts import Company, Rollout, company_of, shared_reward, steps_in_order
-from sparring.settings import BehaviorSettings
 
 __all__ = ["GroupExperience", "POCALearner"]
 
 _VALUE_ROWS = 2048
 _VALUE_WEIGHT = 0.5
 _BASELINE_WEIGHT = 0.5
-_HEADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +50,15 @@ class GroupExperience(Experience):
 class POCALearner(OnPolicyLearner):
     """Actor, group critic, their optimizers and schedules; arguments as for `Learner`."""
 
-    @classmethod
-    def check_settings(cls, name: str, settings: BehaviorSettings) -> None:
-        """As `Learner.check_settings`: the critic's attention has four heads."""
-        hidden = settings.network_settings.hidden_units
-        if hidden % _HEADS:
-            raise SettingsError(
-                "poca's critic attends with four heads of equal size",
-                where=f"behaviors.{name}.network_settings.hidden_units",
-                found=str(hidden),
-                expected="a multiple of 4",
-            )
-
     def _build(self, generator: torch.Generator, normalizer: Normalizer | None) -> Actor:
         spec, network = self._spec, self._settings.network_settings
         actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
         critic = GroupCritic(spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer)
         self._critic: GroupCritic = critic.to(self._device)
-        self._optimizers = [self._adam(actor.parameters()), self._adam(self._critic.parameters())]
+        self._optimizers = [
+            torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
+            for module in (actor, self._critic)
+        ]
         return actor
 
     def _modules(self) -> list[torch.nn.Module]:
@@ -198,7 +186,7 @@ class POCALearner(OnPolicyLearner):
         values = np.zeros((size, len(self._signals.names)), np.float32)
         baselines = np.zeros_like(values)
         if rollout.critic_memory is None:
-            parts = [np.arange(start, min(start + _VALUE_ROWS, size)) for start in range(0, size, _VALUE_ROWS)]
+            parts = np.split(np.arange(size), range(_VALUE_ROWS, size, _VALUE_ROWS))
         else:
             parts = steps_in_order(rollout.next_row[:size], rollout.status[:size])
         for rows in parts:

@@ -17,14 +17,9 @@ from sparring.environments.unity.commands import find_command, game_arguments, i
 from sparring.environments.unity.launching import GameProcess, exit_in_words
 from sparring.environments.unity.server import ExchangeServer
 from sparring.environments.unity.stages import Stage, ended, stuck, waiting
-from sparring.environments.unity.versions import (
-    CAPABILITIES,
-    COMMUNICATION_VERSION,
-    LEGACY_VERSION,
-    check_version,
-    major_of,
-)
+from sparring.environments.unity.versions import LEGACY_VERSION, check_version
 from sparring.errors import Finding, GameError, SpecError, nearest
+from sparring.settings import Sampler
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire import (
@@ -40,6 +35,7 @@ from sparring.wire import (
     step_reply,
 )
 from sparring.wire.agents import parsed
+from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, major_of
 
 __all__ = ["UnityEnvironment"]
 
@@ -117,6 +113,7 @@ class UnityEnvironment(Environment):
         self._channels = SideChannels(side_channels or ())
         self._stats = self._own(StatsSideChannel)
         self._parameters = self._own(EnvironmentParametersChannel)
+        self._told: dict[str, float | Sampler] = {}
         self._behaviors: dict[str, WireBehavior] = {}
         self._specs: dict[str, BehaviorSpec] = {}
         self._steps: dict[str, tuple[DecisionSteps, TerminalSteps]] = {}
@@ -233,8 +230,19 @@ class UnityEnvironment(Environment):
 
     def set_parameters(self, parameters: Mapping[str, float]) -> None:
         """Sends environment parameters with the next exchange."""
-        for key, value in parameters.items():
-            self._parameters.set_float_parameter(key, value)
+        self._tell(parameters)
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        """Sends samplers with the next exchange; the game draws from them, and begins anew with each that is sent."""
+        self._tell(samplers)
+
+    def _tell(self, values: Mapping[str, float | Sampler]) -> None:
+        self._told = {**self._told, **values}
+        for key, value in values.items():
+            if isinstance(value, Sampler):
+                self._parameters.set_sampler(key, value)
+            else:
+                self._parameters.set_float_parameter(key, value)
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """What the game reported since the last call."""
@@ -291,6 +299,7 @@ class UnityEnvironment(Environment):
                 request = self._receive(timeout_s=float("inf"))
             if request.introduction is not None:
                 self._shake_hands(request)
+                self._tell(self._told)  # the game that is there now knows nothing of it
                 self._server.answer(reset_reply(self._channels.take_outgoing()))
                 request = self._receive()
         return request

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparring.environments.environment import Environment, EnvironmentStatistic
+from sparring.environments.samplers import of_game
 from sparring.environments.unity.pitches import Pitches
 from sparring.errors import GameError
+from sparring.settings import Sampler
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
@@ -84,6 +86,7 @@ class GamePool(Environment):
         self._is_closing = False
         self._restarted_at: list[list[float]] = [[] for _ in range(count)]
         self._parameters: dict[str, float] = {}
+        self._samplers: dict[str, Sampler] = {}
         self._specs: dict[str, BehaviorSpec] = {}
         self._ready: list[int] = []
         self._steps: dict[str, list[tuple[int, _Steps]]] = {}
@@ -156,10 +159,20 @@ class GamePool(Environment):
 
     def set_parameters(self, parameters: Mapping[str, float]) -> None:
         """Sends environment parameters to every game, and to those that are started again."""
-        self._parameters |= parameters
+        # New tables, for a game that is being started again may be reading the old ones.
+        self._parameters = {**self._parameters, **parameters}
+        self._samplers = {name: sampler for name, sampler in self._samplers.items() if name not in parameters}
         for game in self._games:
             if game is not None:
                 game.set_parameters(parameters)
+
+    def set_samplers(self, samplers: Mapping[str, Sampler]) -> None:
+        """Sends samplers to every game, each with a seed of its own, and to those that are started again."""
+        self._samplers = {**self._samplers, **samplers}
+        self._parameters = {name: value for name, value in self._parameters.items() if name not in samplers}
+        for worker, game in enumerate(self._games):
+            if game is not None:
+                game.set_samplers(_of_game(samplers, worker))
 
     def take_statistics(self) -> Sequence[EnvironmentStatistic]:
         """What the games reported since the last call, with the number of each."""
@@ -242,6 +255,7 @@ class GamePool(Environment):
         self._make(worker)
         game = self._game(worker)
         game.set_parameters(self._parameters)
+        game.set_samplers(_of_game(self._samplers, worker))
         game.reset()
 
     def _take_lost(self) -> None:
@@ -325,6 +339,10 @@ class GamePool(Environment):
 
     def _unique_groups(self, worker: int, ids: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.where(ids == 0, 0, self._unique(worker, ids) + len(self._games)).astype(np.int32)
+
+
+def _of_game(samplers: Mapping[str, Sampler], worker: int) -> dict[str, Sampler]:
+    return {name: of_game(sampler, worker) for name, sampler in samplers.items()}
 
 
 def _joined_decisions(parts: Sequence[tuple[int, _Steps]], spec: BehaviorSpec) -> DecisionSteps:

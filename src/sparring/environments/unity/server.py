@@ -15,10 +15,10 @@ import psutil
 
 from sparring.errors import GameError
 from sparring.wire import close_message
+from sparring.wire.protocol import EXCHANGE_METHOD
 
 __all__ = ["ExchangeServer"]
 
-_METHOD = "/communicator_objects.UnityToExternalProto/Exchange"
 _UNLIMITED = -1
 _ATTEMPTS = 20
 _GRACE_S = 0.2
@@ -39,7 +39,7 @@ class _Handler(grpc.GenericRpcHandler):  # type: ignore[misc]
         self._handler = grpc.unary_unary_rpc_method_handler(exchange)  # no serializers: bytes in, bytes out
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        return self._handler if details.method == _METHOD else None
+        return self._handler if details.method == EXCHANGE_METHOD else None
 
 
 class ExchangeServer:

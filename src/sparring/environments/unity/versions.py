@@ -7,21 +7,9 @@ import re
 from sparring.errors import GameError
 from sparring.wire import Introduction
 
-__all__ = ["CAPABILITIES", "COMMUNICATION_VERSION", "LEGACY_VERSION", "check_version", "major_of"]
+__all__ = ["LEGACY_VERSION", "check_version"]
 
-COMMUNICATION_VERSION = "1.5.0"
 LEGACY_VERSION = "0.15.0"
-CAPABILITIES = frozenset(
-    {
-        "baseRLCapabilities",
-        "concatenatedPngObservations",
-        "compressedChannelMapping",
-        "hybridActions",
-        "trainingAnalytics",
-        "variableLengthObservation",
-        "multiAgentGroups",
-    }
-)
 _STRICT = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[ab]\d+)?", re.ASCII)
 
 
@@ -52,9 +40,3 @@ def check_version(game: Introduction, *, trainer: str) -> None:
         expected=f"a version compatible with the trainer's {trainer}",
         cure=cure,
     )
-
-
-def major_of(version: str) -> int | None:
-    """The major number of a package version, None if there is none to read."""
-    match = re.match(r"\d+", version)
-    return int(match[0]) if match else None

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sparring.worlds import _compiled
+from sparring import compilation
 
-INNER = "from {package}._compiled import compiled\n\n\n@compiled\ndef inner():\n    return {answer}\n"
+INNER = "from {package}.compilation import compiled\n\n\n@compiled\ndef inner():\n    return {answer}\n"
 OUTER = (
-    "from {package}._compiled import entry\nfrom {package}.inner import inner\n\n\n"
+    "from {package}.compilation import entry\nfrom {package}.inner import inner\n\n\n"
     "@entry\ndef outer():\n    return inner()\n"
 )
 
@@ -24,7 +24,7 @@ def package(tmp_path):
     """A package that holds a copy of the decorators and one kernel that calls another module."""
     folder = tmp_path / "tiny"
     folder.mkdir()
-    shutil.copy(_compiled.__file__, folder / "_compiled.py")
+    shutil.copy(compilation.__file__, folder / "compilation.py")
     (folder / "__init__.py").touch()
     (folder / "inner.py").write_text(INNER.format(package="tiny", answer=1))
     (folder / "outer.py").write_text(OUTER.format(package="tiny"))

@@ -1,4 +1,4 @@
-"""The one place that knows how kernels are compiled: a typed decorator for inner functions, another for entries.
+"""How loops over columns are compiled: a decorator for functions Python calls, another for what those call.
 
 Only entry kernels are cached on disk: what they call is compiled into them. Where no folder is writable (a read-only
 install with a read-only home) they are compiled anew by every process, which takes seconds and is never an error.
@@ -43,19 +43,20 @@ def entry(function: _Function) -> _Function:
 
 
 def _cover_whole_package(kernel: Any) -> None:  # noqa: ANN401 - a Numba dispatcher has no public type
-    """Makes the cached code depend on every module of this package.
+    """Makes the cached code depend on every module of its package.
 
     Numba looks only at the file that holds the entry, so a change in a function it calls would go unnoticed. A future
     Numba without these attributes would only bring that back, and only for those who edit kernels.
     """
     index: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(index, "_source_stamp"):
-        index._source_stamp = (index._source_stamp, _package_digest())  # noqa: SLF001
+        folder = Path(kernel.py_func.__code__.co_filename).parent
+        index._source_stamp = (index._source_stamp, _digest_of(folder))  # noqa: SLF001
 
 
 @functools.cache
-def _package_digest() -> str:
+def _digest_of(folder: Path) -> str:
     digest = hashlib.sha256()
-    for module in sorted(Path(__file__).parent.glob("*.py")):
+    for module in sorted(folder.glob("*.py")):
         digest.update(module.read_bytes())
     return digest.hexdigest()

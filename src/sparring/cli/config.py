@@ -1,0 +1,88 @@
+"""`sparring config`: settings shown with where each came from, every key there is, and a schema for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparring.cli.console import printable
+from sparring.cli.run_options import given_settings, notices, with_run_options
+
+if TYPE_CHECKING:
+    from sparring.cli.settings_options import Origins
+    from sparring.settings import RunSettings
+
+__all__ = ["config", "print_effective"]
+
+_WIDTH = 72
+
+
+@click.group()
+def config() -> None:
+    """Look into settings."""
+
+
+@config.command()
+@click.argument("world", metavar="WORLD|CONFIG")
+@click.option("--config", "file", type=click.Path(path_type=Path), help="Settings file, laid over the world's preset.")
+@click.option("--curriculum", type=click.Path(path_type=Path), help="Lessons beside a settings file of 0.15 or 0.16.")
+@click.option("--sampler", type=click.Path(path_type=Path), help="Samplers beside a settings file of 0.15 or 0.16.")
+@with_run_options
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one value of the settings, a.b=c.")
+def show(
+    *,
+    world: str,
+    file: Path | None,
+    curriculum: Path | None,
+    sampler: Path | None,
+    sets: tuple[str, ...],
+    **arguments: Any,  # noqa: ANN401 - the options of `run_options`, by name
+) -> None:
+    """Print every value `sparring train` would use with the same arguments, and where it comes from."""
+    from sparring.cli.settings_options import ConfigFiles, new_run_settings, world_and_file  # noqa: PLC0415
+
+    for notice in notices(arguments):
+        click.echo(printable(notice), err=True)
+    name, file = world_and_file(world, file)
+    files = ConfigFiles(file, curriculum, sampler)
+    settings, origins = new_run_settings(name, config=files, given=given_settings(arguments), sets=sets)
+    for path, value in _leaves(settings):
+        line = f"{'.'.join(map(str, path))} = {json.dumps(value, ensure_ascii=False)}"
+        click.echo(printable(f"{line:<{_WIDTH}}  {origins.get(path, 'default')}"))
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of settings files, with which editors complete keys and mark mistakes."""
+    from sparring.settings.reference import json_schema  # noqa: PLC0415
+
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+@config.command()
+def keys() -> None:
+    """Print every key of settings files with its default and meaning, as Markdown."""
+    from sparring.settings.reference import key_tables  # noqa: PLC0415
+
+    click.echo(key_tables(), nl=False)
+
+
+def print_effective(settings: RunSettings, origins: Origins) -> None:
+    """Prints settings as a settings file, each value that is no default with where it came from."""
+    from sparring.runs.configuration import configuration_text  # noqa: PLC0415
+
+    click.echo(printable(configuration_text(settings, origins)), nl=False)
+
+
+def _leaves(settings: RunSettings) -> list[tuple[tuple[str | int, ...], Any]]:
+    """Every value by its path, in the order of the model."""
+
+    def below(node: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], Any]]:  # noqa: ANN401
+        if isinstance(node, dict) and node:
+            return [leaf for key, value in node.items() for leaf in below(value, (*path, key))]
+        return [(path, node)]
+
+    return below(settings.model_dump(mode="json"), ())
