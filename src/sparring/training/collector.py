@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sparring.algorithms import Learner
 from sparring.environments import Environment
-from sparring.errors import NonFiniteError, SettingsError, nearest
+from sparring.errors import NonFiniteError
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
 from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
@@ -38,9 +38,10 @@ from sparring.training.acting import Asking, act_for_all, joined_mask
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.door import check_steps, clean_steps
 from sparring.training.lessons import Advance, Lessons
+from sparring.training.matching import check_announced, settings_of
 from sparring.training.seeds import SeedStreams
 
-__all__ = ["Collector", "settings_for"]
+__all__ = ["Collector"]
 
 _log = logging.getLogger(__name__)
 
@@ -61,26 +62,6 @@ class _Read:
     spoiled: NDArray[np.bool_]
     inputs: list[NDArray[np.float32]]
     mask: NDArray[np.bool_] | None
-
-
-def settings_for(settings: RunSettings, name: str) -> BehaviorSettings:
-    """The settings of a behavior the game announced.
-
-    Raises:
-        SettingsError: it is not listed and there are no default_settings.
-    """
-    if name in settings.behaviors:
-        return settings.behaviors[name]
-    if settings.default_settings is not None:
-        return settings.default_settings
-    near = nearest(name, settings.behaviors)
-    raise SettingsError(
-        f"the game has a behavior {name!r} that the settings do not list",
-        where="behaviors",
-        found=", ".join(settings.behaviors) or "none",
-        cure=(f"did you mean {near[0]!r}? Else " if near else "")
-        + f"add a section behaviors.{name}, or default_settings for all that are not listed",
-    )
 
 
 class Collector:
@@ -135,14 +116,20 @@ class Collector:
     # -- behaviors ---------------------------------------------------------------------------------------------
 
     def discover(self) -> None:
-        """Takes in the behaviors the game has announced since the last step."""
+        """Takes in the behaviors the game has announced since the last step.
+
+        Raises:
+            SettingsError: the settings do not cover one.
+        """
+        names = {BehaviorId.parse(full_name).name for full_name in self.environment.behavior_specs}
+        check_announced(names, self._settings)
         for full_name, spec in self.environment.behavior_specs.items():
             if full_name in self._ids:
                 continue
             behavior = BehaviorId.parse(full_name)
             self._ids[full_name] = behavior
             if behavior.name not in self.behaviors:
-                plan = settings_for(self._settings, behavior.name)
+                plan = settings_of(behavior.name, self._settings)
                 learner = self._make_learner(behavior.name, spec, plan)
                 self.behaviors[behavior.name] = BehaviorTraining(behavior.name, spec, plan, learner)
                 self._statistics.announce(behavior.name, plan.model_dump(mode="json"))

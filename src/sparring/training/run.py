@@ -18,12 +18,13 @@ from sparring.networks.threads import second_thread
 from sparring.runs import BehaviorStatus, CheckpointStore, LoadedCheckpoint, RunFolder
 from sparring.selfplay import Lineup, LineupEvent, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
-from sparring.specs import BehaviorSpec
+from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Progress, SilentWindows, Statistics, Timers, summary_due
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.collector import Collector
 from sparring.training.exporting import ModelExporter
 from sparring.training.lessons import Lessons
+from sparring.training.matching import check_announced
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SpeedMeter
 from sparring.training.seeds import SeedStreams
 
@@ -95,6 +96,8 @@ class TrainingRun:
         self._initial_weights = initial_weights or {}
         self.lessons = Lessons(settings.environment_parameters, self._seeds) if lessons is None else lessons
         self.lessons.tell(environment)
+        announced = {BehaviorId.parse(full_name).name for full_name in environment.behavior_specs}
+        check_announced(announced, settings)  # what a game says before it begins is refused before it begins
         environment.reset()
         is_parallel = threads > 1 and device.type == "cpu"
         self._second_thread = second_thread("opponents") if is_parallel else None

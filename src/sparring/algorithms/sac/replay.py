@@ -178,7 +178,7 @@ class Replay:
 
     def _places_for(self, rollout: Rollout, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The open sequences of the rows' trajectories, and new ones where there is none."""
-        places = np.full(len(rows), -1, np.int64)
+        places: NDArray[np.int64] = np.full(len(rows), -1, np.int64)
         if self.length > 1:
             places = self._open_places(rollout.trajectory[rows])
         new = np.flatnonzero(places < 0)
