@@ -185,7 +185,8 @@ ROWS = {
                 "beta": 0.0,
             },
             "network_settings": NETWORK,
-            "reward_signals": {"extrinsic": {"gamma": 0.98}},
+            # Returns of about 1: values are clipped with the same epsilon as ratios, so larger ones are learned slowly.
+            "reward_signals": {"extrinsic": {"gamma": 0.98, "strength": 0.02}},
             "time_horizon": 32,
         },
         (500.0, 0.0),

@@ -108,7 +108,7 @@ class SACHyperparameters(Hyperparameters):
     learning_rate_schedule: ScheduleKind = "constant"
     """Whether the learning rate falls to nothing over max_steps."""
     buffer_init_steps: NonNegativeInt = 0
-    """Experiences collected before the first update."""
+    """Steps before the first update; more of them than the replay holds leave the newest."""
     tau: float = Field(default=0.005, gt=0.0, le=1.0)
     """How far the target network follows the critic at each update."""
     steps_per_update: PositiveFloat = 1.0
@@ -126,15 +126,6 @@ class SACHyperparameters(Hyperparameters):
         if isinstance(values, dict) and "steps_per_update" in values:
             return {"reward_signal_steps_per_update": values["steps_per_update"], **values}
         return values
-
-    @model_validator(mode="after")
-    def _replay_can_be_filled(self) -> SACHyperparameters:
-        if self.buffer_init_steps > self.buffer_size:
-            raise ValueError(
-                f"buffer_init_steps {self.buffer_init_steps} is larger than buffer_size {self.buffer_size}: "
-                "learning would never begin"
-            )
-        return self
 
 
 _BUILT_IN: Mapping[str, type[Hyperparameters]] = MappingProxyType(

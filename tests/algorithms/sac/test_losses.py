@@ -149,7 +149,7 @@ def test_every_loss_is_the_sum_written_out_row_by_row(actions: ActionSpec, netwo
         (found.value, value_errors),
         (found.policy, policy),
     ):
-        assert loss.item() == pytest.approx(float(np.mean(by_hand)), rel=2e-6, abs=1e-6)
+        assert loss.item() == pytest.approx(float(np.mean(by_hand)), rel=1e-6, abs=1e-6)
 
 
 @each_kind
@@ -164,7 +164,7 @@ def test_the_temperature_loss_is_the_sum_written_out_row_by_row(actions: ActionS
             free = size - int(slow.batch.blocked[row, start : start + size].sum())
             total -= slow.alphas[branch] * (slow.negative_entropies(row)[branch] + 0.2 * math.log(free))
             start += size
-    assert slow.losses.temperature.item() == pytest.approx(total / len(slow.rows), rel=2e-6, abs=1e-6)
+    assert slow.losses.temperature.item() == pytest.approx(total / len(slow.rows), rel=1e-6, abs=1e-6)
 
 
 def test_the_value_of_two_branches_is_the_mean_of_the_chosen_entries() -> None:

@@ -178,6 +178,17 @@ def test_more_at_once_than_there_is_room_for_leaves_the_newest(length: int) -> N
     assert len(contents(replay)) == 2
 
 
+def test_sequences_are_never_mixed_even_with_less_room_than_agents() -> None:
+    game = a_game(agents=6, seed=1)
+    replay = Replay([(1,)], ACTIONS, capacity=12, length=3, memory_size=2)
+    played: dict[int, Played] = {}
+    for _ in range(40):
+        game.step()
+        game.feed(replay)
+        played |= {each.number: each for _, steps in game.sequences for each in steps}
+        assert all(each == played[each.number] for steps in contents(replay) for each in steps)
+
+
 @pytest.mark.parametrize("length", [1, 3])
 def test_a_replay_put_back_draws_and_goes_on_as_the_one_it_was(length: int) -> None:
     game = a_game(agents=3, seed=1)

@@ -158,7 +158,13 @@ class Replay:
 
     def _write(self, rollout: Rollout, rows: NDArray[np.int64]) -> None:
         """Enters rows of different trajectories."""
-        places = self._places_for(rollout, rows)
+        places = self._open_places(rollout.trajectory[rows])
+        is_new = places < 0
+        begun = self._begin(rollout, rows[is_new])
+        # Where the ring is shorter than the agents are many, a new sequence takes the room of one still being written.
+        is_gone = np.isin(places, begun)
+        places[is_new] = begun
+        rows, places = rows[~is_gone], places[~is_gone]
         at = (places, self._filled[places])
         behind = (places, at[1] + 1)
         following = rollout.next_row[rows]
@@ -176,25 +182,20 @@ class Replay:
         self._terminated[at] = rollout.terminated[rows]
         self._filled[places] += 1
 
-    def _places_for(self, rollout: Rollout, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The open sequences of the rows' trajectories, and new ones where there is none."""
-        places: NDArray[np.int64] = np.full(len(rows), -1, np.int64)
-        if self.length > 1:
-            places = self._open_places(rollout.trajectory[rows])
-        new = np.flatnonzero(places < 0)
-        begun = (self._oldest + self._size + np.arange(len(new))) % self.capacity
-        overwritten = max(0, self._size + len(new) - self.capacity)
+    def _begin(self, rollout: Rollout, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Begins a sequence with each of the rows; the oldest ones make room. Gives their places."""
+        begun: NDArray[np.int64] = (self._oldest + self._size + np.arange(len(rows))) % self.capacity
+        overwritten = max(0, self._size + len(rows) - self.capacity)
         self._oldest = (self._oldest + overwritten) % self.capacity
-        self._size = min(self._size + len(new), self.capacity)
-        places[new] = begun
+        self._size = min(self._size + len(rows), self.capacity)
         self._filled[begun] = 0
-        self._trajectory[begun] = rollout.trajectory[rows[new]]
+        self._trajectory[begun] = rollout.trajectory[rows]
         self._is_open[begun] = self.length > 1
         for column in self._inputs:
             column[begun] = 0.0
         if self._memory is not None and rollout.memory is not None:
-            self._memory[begun] = rollout.memory[rows[new]]
-        return places
+            self._memory[begun] = rollout.memory[rows]
+        return begun
 
     def _open_places(self, trajectory: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where each trajectory is being written, -1 where it is not; forgets those that are full."""
