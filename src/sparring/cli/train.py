@@ -61,8 +61,7 @@ def train(
 
     Ctrl-C once finishes the step, saves, exports and leaves; twice leaves at once, with the last checkpoint intact.
     """
-    from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - keeps `--help` free of torch
-    from sparring.cli.settings_options import ConfigFiles, world_and_file  # noqa: PLC0415
+    from sparring.cli.settings_options import ConfigFiles, world_and_file  # noqa: PLC0415 - keeps `--help` fast
 
     for notice in notices(arguments):
         click.echo(printable(notice), err=True)
@@ -78,7 +77,9 @@ def train(
     which = checkpoint_choice(resume_from)
     console = Console()
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
-    from sparring.training.session import run_training  # noqa: PLC0415 - after the first line is on the screen
+    # Only now: a refusal does not wait for torch, and the first line is on the screen.
+    from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415
+    from sparring.training.session import run_training  # noqa: PLC0415
 
     with interrupts(console) as stop, TrainingDisplay(console, is_verbose=verbose or settings.debug) as display:
         report = run_training(settings, observer=display, should_stop=stop.is_asked, resume_from=which, origins=origins)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sparring.algorithms import Learner
 from sparring.environments import Environment
-from sparring.errors import NonFiniteError, SettingsError, nearest
+from sparring.errors import NonFiniteError, SettingsError
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
 from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
@@ -38,6 +38,7 @@ from sparring.training.acting import Asking, act_for_all, joined_mask
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.door import check_steps, clean_steps
 from sparring.training.lessons import Advance, Lessons
+from sparring.training.refusals import unlisted
 from sparring.training.seeds import SeedStreams
 
 __all__ = ["Collector", "settings_for"]
@@ -73,14 +74,7 @@ def settings_for(settings: RunSettings, name: str) -> BehaviorSettings:
         return settings.behaviors[name]
     if settings.default_settings is not None:
         return settings.default_settings
-    near = nearest(name, settings.behaviors)
-    raise SettingsError(
-        f"the game has a behavior {name!r} that the settings do not list",
-        where="behaviors",
-        found=", ".join(settings.behaviors) or "none",
-        cure=(f"did you mean {near[0]!r}? Else " if near else "")
-        + f"add a section behaviors.{name}, or default_settings for all that are not listed",
-    )
+    raise SettingsError([unlisted(settings, name)])
 
 
 class Collector:

@@ -18,13 +18,14 @@ from sparring.networks.threads import second_thread
 from sparring.runs import BehaviorStatus, CheckpointStore, LoadedCheckpoint, RunFolder
 from sparring.selfplay import Lineup, LineupEvent, describe_schedule
 from sparring.settings import BehaviorSettings, RunSettings
-from sparring.specs import BehaviorSpec
+from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Progress, SilentWindows, Statistics, Timers, summary_due
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.collector import Collector
 from sparring.training.exporting import ModelExporter
 from sparring.training.lessons import Lessons
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SpeedMeter
+from sparring.training.refusals import check_announced
 from sparring.training.seeds import SeedStreams
 
 __all__ = ["TrainingRun"]
@@ -95,7 +96,9 @@ class TrainingRun:
         self._initial_weights = initial_weights or {}
         self.lessons = Lessons(settings.environment_parameters, self._seeds) if lessons is None else lessons
         self.lessons.tell(environment)
-        environment.reset()
+        environment.reset()  # over the wire, behaviors are announced in the answer to it
+        for notice in check_announced(settings, (BehaviorId.parse(name).name for name in environment.behavior_specs)):
+            observer.on_message(notice)
         is_parallel = threads > 1 and device.type == "cpu"
         self._second_thread = second_thread("opponents") if is_parallel else None
         self.collector = Collector(
