@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.learning.tasks import FallenMate, GroupBandit, PickEntity, Pointing, Recall, Task
+from benchmarks.learning.tasks import Aim, FallenMate, GroupBandit, PickEntity, Pointing, Recall, Task
 from tests.algorithms.playing import play
 
 MEMORY = {"memory": {"sequence_length": 8, "memory_size": 32}}
@@ -41,8 +41,11 @@ class Row:
 ROWS = (
     Row("group reward", GroupBandit, 20_000, least=0.95),
     Row("group reward", GroupBandit, 20_000, least=0.95, trainer="poca"),
+    Row("group reward", GroupBandit, 20_000, least=0.95, trainer="sac"),
+    Row("aim", Aim, 20_000, least=0.85, trainer="sac"),
     Row("recall, memory", Recall, 60_000, least=0.95, network=MEMORY),
     Row("recall, memory", Recall, 60_000, least=0.95, network=MEMORY, trainer="poca"),
+    Row("recall, memory", Recall, 20_000, least=0.95, trainer="sac", network=MEMORY),
     Row("recall, no memory", Recall, 60_000, most=0.6),
     Row("pointing, 20 x 20", Pointing, 40_000, least=0.95),
     Row("picking an entity", PickEntity, 40_000, least=0.95),
@@ -52,17 +55,32 @@ ROWS = (
 )
 
 
+HYPERPARAMETERS: dict[str, dict[str, Any]] = {
+    "ppo": {
+        "batch_size": 256,
+        "buffer_size": 1024,
+        "learning_rate": 3e-3,
+        "learning_rate_schedule": "linear",
+        "num_epoch": 4,
+        "beta": 1e-2,
+    },
+    "sac": {
+        "batch_size": 256,
+        "buffer_size": 10_000,
+        "learning_rate": 3e-3,
+        "learning_rate_schedule": "linear",
+        "buffer_init_steps": 256,
+        "steps_per_update": 16,
+        "init_entcoef": 0.1,
+    },
+}
+HYPERPARAMETERS["poca"] = HYPERPARAMETERS["ppo"]
+
+
 def scores_of(row: Row, *, seeds: int) -> list[float]:
     settings = {
         "trainer_type": row.trainer,
-        "hyperparameters": {
-            "batch_size": 256,
-            "buffer_size": 1024,
-            "learning_rate": 3e-3,
-            "learning_rate_schedule": "linear",
-            "num_epoch": 4,
-            "beta": 1e-2,
-        },
+        "hyperparameters": HYPERPARAMETERS[row.trainer],
         "network_settings": {"hidden_units": 32, "num_layers": 1, **row.network},
     }
     return [

@@ -17,7 +17,7 @@ from sparring.environments import Environment
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
-__all__ = ["FallenMate", "GroupBandit", "PickEntity", "Pointing", "Recall", "Task"]
+__all__ = ["Aim", "FallenMate", "GroupBandit", "PickEntity", "Pointing", "Recall", "Task"]
 
 Array = NDArray[Any]
 
@@ -183,6 +183,33 @@ class Recall(Task):
 
     def variables(self) -> dict[str, Array]:
         return {"bit": self._bit}
+
+
+class Aim(Task):
+    """A place on a line is shown: say on which side it lies, and point to it; half of the score for each.
+
+    Pointing to the middle and guessing the side gives about 0.5.
+    """
+
+    spec = BehaviorSpec((ObservationSpec.vector(1, name="Place"),), ActionSpec.create_hybrid(1, (2,)))
+
+    def __init__(self, *, agents: int = 32, seed: int = 0) -> None:
+        self._place = np.zeros(agents)
+        super().__init__(agents=agents, seed=seed)
+
+    def begin(self) -> None:
+        self._place[:] = self.rng.uniform(-0.9, 0.9, self.agents)
+
+    def observe(self) -> Sequence[Array]:
+        return [self._place[:, None]]
+
+    def play(self, action: ActionBatch) -> tuple[Array, Array]:
+        side = action.discrete[:, 0] == (self._place > 0)
+        near = np.maximum(0.0, 1.0 - np.abs(action.continuous[:, 0] - self._place))
+        return 0.5 * side + 0.5 * near, np.zeros(self.agents)
+
+    def variables(self) -> dict[str, Array]:
+        return {"place": self._place}
 
 
 class GroupBandit(Task):

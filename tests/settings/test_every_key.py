@@ -29,13 +29,13 @@ def tree_with(section: str, **values: str) -> dict[str, Any]:
     """A tree that sets the keys of a section, and before them what its title says stands around."""
     around, _, path = section.rpartition(" | ")
     words = [f"{path}.{key}={value}".lstrip(".") for key, value in values.items()] or [f"{path}={{}}"]
+    # What holds between keys is not the matter here: a buffer is never smaller than its batch.
+    if path.endswith("hyperparameters") and "buffer_size" in values:
+        words.insert(0, f"{path}.batch_size=1")
     if around:
         key, _, value = around.partition(": ")
         home = path if key in ("demo_path", "env_path") else path.rpartition(".")[0]
         words.insert(0, f"{home}.{key}={value}")
-    # What holds between keys is not the matter here: a buffer is never smaller than its batch.
-    if path.endswith("hyperparameters") and "buffer_size" in values:
-        words.insert(0, f"{path}.batch_size=1")
     return layered(*(assignment(word) for word in words))
 
 

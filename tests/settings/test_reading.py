@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparring.errors import SettingsError
-from sparring.settings import BehaviorSettings, PPOHyperparameters, RunSettings
+from sparring.settings import BehaviorSettings, PPOHyperparameters, RunSettings, SACHyperparameters
 from sparring.settings.reading import (
     SettingsTree,
     assignment,
@@ -386,3 +386,30 @@ def test_presets_are_valid_settings_with_self_play(world: str, behaviors: set[st
 def test_a_world_without_a_preset_gets_the_defaults(world: str) -> None:
     assert preset(world) == {}
     assert validate_settings(preset(world)) == RunSettings()
+
+
+def test_another_algorithm_begins_with_its_own_hyperparameters_not_with_those_of_a_preset(tmp_path: Path) -> None:
+    file = read(
+        tmp_path, "behaviors:\n  SoccerTwos:\n    trainer_type: sac\n    hyperparameters: {steps_per_update: 5e1}\n"
+    )
+    found = validate_settings(layered(preset("soccer_twos"), file)).behaviors["SoccerTwos"]
+    assert found.hyperparameters == SACHyperparameters(steps_per_update=50.0, reward_signal_steps_per_update=50.0)
+    assert found.max_steps == 2_000_000  # the rest is the preset's
+
+
+def test_another_algorithm_than_that_of_the_defaults_does_not_inherit_its_hyperparameters(tmp_path: Path) -> None:
+    defaults = "default_settings:\n  trainer_type: sac\n  hyperparameters: {tau: 0.01}\n  max_steps: 7\n"
+    found = validate_settings(read(tmp_path, defaults + "behaviors:\n  A: {trainer_type: ppo}\n  B: {}\n")).behaviors
+    assert found["A"].hyperparameters == PPOHyperparameters()
+    assert found["B"].hyperparameters == SACHyperparameters(tau=0.01)
+    assert found["A"].max_steps == found["B"].max_steps == 7
+
+
+def test_a_key_of_another_algorithm_is_told_with_who_has_it(tmp_path: Path) -> None:
+    tree = read(
+        tmp_path, "behaviors:\n  A:\n    trainer_type: sac\n    hyperparameters:\n      taw: 0.01\n      beta: 1\n"
+    )
+    first, second = mistakes(tree)
+    assert first.endswith("strikers.yaml:5:7: unknown key 'taw' in behaviors.A.hyperparameters\n  did you mean 'tau'?")
+    assert "strikers.yaml:6:7: unknown key 'beta' in behaviors.A.hyperparameters" in second
+    assert second.endswith("only ppo and poca have it; leave it away")

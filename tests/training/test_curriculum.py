@@ -188,7 +188,7 @@ def test_a_win_rate_ends_a_lesson_with_the_match_that_passes_it(against: str, mo
     met, others, changed = 0, 0, -1
     lineup = own.lineup
     assert isinstance(lineup, WatchedLineup)
-    for step in range(500):
+    for step in range(400):
         if step % 10 == 0:  # so that the latest policy is none that was saved
             change_weights(own.behaviors["Duel"].policy)
         pool = lineup.pools["Duel"]
@@ -275,9 +275,9 @@ def test_stopping_in_the_middle_of_lessons_changes_no_bit(
 ) -> None:
     game, folder, _ = straight
     settings = small_settings(tmp_path, run=lessons_for("Duel" if game == "duel" else "Left"))
-    report = train_small(settings, getattr(games, game), stop_after=29)
+    report = train_small(settings, getattr(games, game), stop_after=53)
     while report.was_interrupted:
-        report = train_small(settings, getattr(games, game), resume=True, stop_after=29)
+        report = train_small(settings, getattr(games, game), resume=True, stop_after=53)
     assert differences(final_state(folder), final_state(tmp_path)) == []
     assert curves(folder) == curves(tmp_path)
 

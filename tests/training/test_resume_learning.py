@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.learning.tasks import FallenMate, Recall, Task
+from benchmarks.learning.tasks import Aim, FallenMate, Recall, Task
 from sparring.worlds.registry import CreateWorld
 from tests import games
 from tests.algorithms.signals.builders import record
@@ -32,6 +32,18 @@ def task(kind: type[Task], *, agents: int) -> CreateWorld:
     return create
 
 
+SAC: dict[str, Any] = {
+    "trainer_type": "sac",
+    "hyperparameters": {
+        "batch_size": 32,
+        "buffer_size": 200,
+        "buffer_init_steps": 40,
+        "steps_per_update": 4,
+        "reward_signal_steps_per_update": 10,
+        "save_replay_buffer": True,
+    },
+}
+
 CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
     "memory": (task(Recall, agents=8), {"network_settings": MEMORY, "self_play": None}),
     "memory-shared": (
@@ -49,6 +61,12 @@ CASES: dict[str, tuple[CreateWorld, dict[str, Any]]] = {
         {"trainer_type": "poca", "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
     ),
     "poca-self-play": (games.duel, {"trainer_type": "poca"}),
+    "sac": (task(Aim, agents=8), {**SAC, "self_play": None}),
+    "sac-self-play": (games.duel, SAC),
+    "sac-memory-curiosity": (
+        task(Recall, agents=8),
+        {**SAC, "self_play": None, "network_settings": MEMORY, "reward_signals": CURIOUS},
+    ),
     "curiosity-rnd": (games.duel, {"reward_signals": CURIOUS}),
 }
 
@@ -58,10 +76,13 @@ def test_stopping_and_resuming_changes_no_bit(name: str, tmp_path: Path) -> None
     _compare(*CASES[name], tmp_path)
 
 
-@pytest.mark.parametrize("memory", [False, True], ids=["plain", "memory"])
-def test_stopping_and_resuming_while_imitating_changes_no_bit(memory: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("trainer", "memory"), [({}, False), ({}, True), (SAC, False)], ids=["plain", "memory", "sac"])
+def test_stopping_and_resuming_while_imitating_changes_no_bit(
+    trainer: dict[str, Any], memory: bool, tmp_path: Path
+) -> None:
     demo = str(record(tmp_path / "expert.demo", Recall.spec, episodes=4, steps=6))
     changes = {
+        **trainer,
         "self_play": None,
         "network_settings": MEMORY if memory else SMALL,
         "reward_signals": {
@@ -71,6 +92,21 @@ def test_stopping_and_resuming_while_imitating_changes_no_bit(memory: bool, tmp_
         "behavioral_cloning": {"demo_path": demo, "strength": 0.5, "steps": 300},
     }
     _compare(task(Recall, agents=8), changes, tmp_path)
+
+
+def test_a_run_resumed_without_its_replay_fills_it_again_and_learns_on(tmp_path: Path) -> None:
+    plan = {**SAC["hyperparameters"], "save_replay_buffer": False}
+    settings = small_settings(tmp_path, trainer_type="sac", hyperparameters=plan, self_play=None)
+    game = task(Aim, agents=8)
+    train_small(settings, game, stop_after=16)
+    (before,) = final_state(tmp_path)["collector"]["behaviors"].values()
+    assert before["learner"]["cadence"]["done"] > 10
+    train_small(settings, game, resume=True)
+    (after,) = final_state(tmp_path)["collector"]["behaviors"].values()
+    # As many decisions as were held, then one update for every 4 of the rest.
+    start = before["counters"]["steps"] + before["learner"]["held"]
+    assert before["learner"]["held"] == before["counters"]["steps"]
+    assert after["learner"]["cadence"] == {"start": start, "done": 1 + (after["counters"]["steps"] - start) // 4}
 
 
 def _compare(game: CreateWorld, changes: dict[str, Any], tmp_path: Path) -> None:

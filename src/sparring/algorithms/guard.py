@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from sparring.errors import NonFiniteError
 
-__all__ = ["WeightGuard"]
+__all__ = ["Memory", "WeightGuard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What everything was before an update.
+
+    Attributes:
+        weights: of all modules, buffers included.
+        moments: by optimizer and parameter, those of parameters that had learned before.
+    """
+
+    weights: list[Tensor]
+    moments: list[dict[Tensor, dict[str, Tensor]]]
 
 
 class WeightGuard:
@@ -28,21 +42,31 @@ class WeightGuard:
         self._modules = list(modules)
         self._optimizers = list(optimizers)
 
-    def remember(self) -> list[Tensor]:
+    def remember(self) -> Memory:
         """Copies of everything, for `put_back`."""
-        return [tensor.detach().clone() for tensor in self._everything()]
+        return Memory(
+            [tensor.detach().clone() for tensor in self._weights()],
+            [
+                {
+                    parameter: {name: value.detach().clone() for name, value in moments.items()}
+                    for parameter, moments in optimizer.state.items()
+                }
+                for optimizer in self._optimizers
+            ],
+        )
 
     @torch.no_grad()
-    def put_back(self, before: Sequence[Tensor]) -> None:
+    def put_back(self, before: Memory) -> None:
         """Undoes everything since `before` was remembered."""
-        now = list(self._everything())
-        # Moments that did not exist before the update come last in their group: forget those of a first update.
-        if len(now) != len(before):
-            for optimizer in self._optimizers:
-                optimizer.state.clear()
-            now = list(self._everything())
-        for tensor, old in zip(now, before, strict=True):
+        for tensor, old in zip(self._weights(), before.weights, strict=True):
             tensor.copy_(old)
+        for optimizer, remembered in zip(self._optimizers, before.moments, strict=True):
+            for parameter in list(optimizer.state):
+                if parameter not in remembered:  # the update was the first of this parameter
+                    del optimizer.state[parameter]
+                    continue
+                for name, old in remembered[parameter].items():
+                    optimizer.state[parameter][name].copy_(old)
 
     def check_weights(self) -> None:
         """Looks at every weight.
@@ -72,10 +96,7 @@ class WeightGuard:
             cure="lower learning_rate, or set max_grad_norm (0.5 is usual); look at the size of the rewards",
         )
 
-    def _everything(self) -> Iterator[Tensor]:
+    def _weights(self) -> Iterator[Tensor]:
         for module in self._modules:
             yield from module.parameters()
             yield from module.buffers()
-        for optimizer in self._optimizers:
-            for moments in optimizer.state.values():
-                yield from moments.values()

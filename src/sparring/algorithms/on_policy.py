@@ -1,10 +1,10 @@
-"""What on-policy learners share: the rollout, minibatches, the actor's loss, schedules, the guard and the state."""
+"""What on-policy learners share: the rollout, minibatches, the actor's loss and the update from top to bottom."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,25 +13,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sparring.algorithms.clipped_losses import policy_loss
-from sparring.algorithms.cloning import Cloning
 from sparring.algorithms.experience import Experience, Minibatch, features_of
-from sparring.algorithms.guard import WeightGuard
-from sparring.algorithms.learner import Learner, UpdateReport
-from sparring.algorithms.schedules import scheduled
-from sparring.algorithms.signals import SignalSet, Transitions
-from sparring.algorithms.torch_state import (
-    load_module_state,
-    load_optimizer_state,
-    load_what_fits,
-    module_state,
-    optimizer_state,
-)
-from sparring.errors import CheckpointError, NonFiniteError
-from sparring.networks import ActionDistribution, ActionParameters, Actor, Normalizer, scaled_for_environment
-from sparring.networks.policy import Policy
+from sparring.algorithms.learner import UpdateReport
+from sparring.algorithms.network_learner import NetworkLearner
+from sparring.algorithms.signals import Transitions
+from sparring.errors import NonFiniteError
+from sparring.networks import ActionDistribution, ActionParameters
 from sparring.networks.threads import second_thread
 from sparring.rollouts import PADDING, Rollout, cut_sequences
-from sparring.settings import BehaviorSettings, OnPolicyHyperparameters, ScheduleKind
+from sparring.settings import BehaviorSettings, OnPolicyHyperparameters
 from sparring.specs import BehaviorSpec
 
 __all__ = ["OnPolicyLearner", "standardized"]
@@ -40,12 +30,14 @@ _ROWS_CHECKED = 256
 _LEAST_DEVIATION = 1e-10
 
 
-class OnPolicyLearner(Learner):
+class OnPolicyLearner(NetworkLearner):
     """A learner that learns from what its own policy just did, and then forgets it.
 
-    An algorithm adds its critic: `_build_critic` makes it, `_experience` judges a rollout with it, `_learn` takes the
+    An algorithm adds its critic: `_build` makes it, `_experience` judges a rollout with it, `_learn` takes the
     steps. The actor is learned here. Arguments as for `Learner`.
     """
+
+    _hyper: OnPolicyHyperparameters
 
     def __init__(
         self,
@@ -57,51 +49,13 @@ class OnPolicyLearner(Learner):
         seed: int,
         parallel: bool,
     ) -> None:
-        self.name = name
-        self._spec = spec
-        self._settings = settings
         assert isinstance(settings.hyperparameters, OnPolicyHyperparameters), "the algorithm chooses its section"
         self._hyper = settings.hyperparameters
-        self._memory_plan = settings.network_settings.memory
-        self._device = device
-        weights, shuffle, signals, cloning = np.random.SeedSequence(seed).spawn(4)
-        self._signals = SignalSet(name, spec, settings, device=device, seed=signals)
-        generator = torch.Generator().manual_seed(int(weights.generate_state(1, np.uint64)[0] >> np.uint64(1)))
-        self._shuffle = np.random.Generator(np.random.PCG64(shuffle))
-        self._optimizers: list[torch.optim.Adam] = []
-        self._actor = self._build(generator, Normalizer.of(spec, settings.network_settings))
-        self.policy = Policy(spec, self._actor, device=device)
-        self._cloning = self._make_cloning(cloning)
-        optimizers = [*self._optimizers, *self._signals.optimizers()]
-        optimizers += [self._cloning.optimizer] if self._cloning is not None else []
-        self._guard = WeightGuard(name, [*self._modules(), *self._signals.modules()], optimizers)
+        super().__init__(name, spec, settings, device=device, seed=seed, parallel=parallel)
         is_split = parallel and len(self._optimizers) > 1
         self._second_thread = second_thread(f"{name} critic") if is_split else None
 
-    def _make_cloning(self, seed: np.random.SeedSequence) -> Cloning | None:
-        plan = self._settings.behavioral_cloning
-        if plan is None:
-            return None
-        return Cloning(
-            self.name,
-            self._actor,
-            plan,
-            learning_rate=self._hyper.learning_rate,
-            batch_size=self._hyper.batch_size,
-            sequence_length=1 if self._memory_plan is None else self._memory_plan.sequence_length,
-            device=self._device,
-            seed=seed,
-        )
-
     # -- what an algorithm adds ------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _build(self, generator: torch.Generator, normalizer: Normalizer | None) -> Actor:
-        """Makes the networks and `_optimizers`, the actor's first; gives the actor."""
-
-    @abstractmethod
-    def _modules(self) -> list[torch.nn.Module]:
-        """The networks, in the order in which they are stored."""
 
     @abstractmethod
     def _experience(self, rollout: Rollout, rewards: NDArray[np.float32]) -> tuple[Experience, NDArray[np.float32]]:
@@ -155,13 +109,10 @@ class OnPolicyLearner(Learner):
     def update(self, rollout: Rollout, *, step: int) -> UpdateReport:
         """As `Learner.update`."""
         report = {
-            "Policy/Learning Rate": self._scheduled(self._hyper.learning_rate_schedule, "learning_rate", 1e-10, step),
-            "Policy/Epsilon": self._scheduled(self._hyper.epsilon_schedule, "epsilon", 0.1, step),
-            "Policy/Beta": self._scheduled(self._hyper.beta_schedule, "beta", 1e-5, step),
+            "Policy/Learning Rate": self._set_learning_rate(step),
+            "Policy/Epsilon": self._scheduled(self._hyper.epsilon_schedule, self._hyper.epsilon, end=0.1, step=step),
+            "Policy/Beta": self._scheduled(self._hyper.beta_schedule, self._hyper.beta, end=1e-5, step=step),
         }
-        for optimizer in self._optimizers:
-            for group in optimizer.param_groups:
-                group["lr"] = report["Policy/Learning Rate"]
         transitions = self._transitions(rollout)
         rewards = self._rewards(rollout, transitions)
         experience, values = self._experience(rollout, rewards)
@@ -187,28 +138,6 @@ class OnPolicyLearner(Learner):
                 report[f"Policy/{signal.capitalize()} Reward"] = float(rewards[:, index].sum()) / ends
         return report
 
-    def _transitions(self, rollout: Rollout) -> Transitions:
-        """The complete rows as signals see them."""
-        rows = rollout.complete_rows()
-        following = rollout.next_row[rows]
-
-        def tensor(column: NDArray[Any]) -> Tensor:
-            return torch.from_numpy(column).to(self._device)
-
-        continuous = scaled_for_environment(tensor(rollout.continuous[rows]), self._actor.squash)
-        return Transitions(
-            inputs=[tensor(column[rows]) for column in rollout.inputs] if self._signals.needs_observations else [],
-            next_inputs=[tensor(column[following]) for column in rollout.inputs] if self._signals.needs_next else None,
-            continuous=continuous,
-            discrete=tensor(rollout.discrete[rows]),
-            terminated=tensor(rollout.terminated[rows]),
-            reward=tensor(self._game_reward(rollout)[rows]),
-        )
-
-    def _game_reward(self, rollout: Rollout) -> NDArray[np.float32]:
-        """What the game paid, `[rows]`."""
-        return rollout.reward[: rollout.size]
-
     def _rewards(self, rollout: Rollout, transitions: Transitions) -> NDArray[np.float32]:
         """Rewards `[rows, signals]` of all rows, 0 where a row is not complete."""
         rewards = np.zeros((rollout.size, len(self._signals.names)), np.float32)
@@ -226,10 +155,6 @@ class OnPolicyLearner(Learner):
             if not math.isfinite(value):
                 raise self._guard.refusal(tag, value)
         return means
-
-    def _scheduled(self, kind: ScheduleKind, name: str, end: float, step: int) -> float:
-        start = float(getattr(self._hyper, name))
-        return scheduled(kind, start, end=end, step=step, max_steps=self._settings.max_steps)
 
     def _parts(self, rollout: Rollout, rows: int) -> NDArray[np.int64]:
         """What minibatches are put together from: single rows, or with memory sequences of them."""
@@ -270,22 +195,6 @@ class OnPolicyLearner(Learner):
         loss = policy_loss(log_prob, batch.log_prob, batch.advantage, epsilon=epsilon)
         return loss, distribution.entropy().mean()
 
-    def _descend(self, optimizer: torch.optim.Optimizer, loss: Tensor, what: str) -> None:
-        if not math.isfinite(loss.item()):
-            raise self._guard.refusal(what, loss.item())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        if self._hyper.max_grad_norm is not None:
-            parameters = optimizer.param_groups[0]["params"]
-            torch.nn.utils.clip_grad_norm_(parameters, self._hyper.max_grad_norm)
-        optimizer.step()
-
-    def _check_parameters(self, parameters: ActionParameters) -> None:
-        """Finite weights are not enough: a log-deviation of 100 is finite, what is sampled with it is not."""
-        self._guard.check("mean actions", parameters.mean)
-        self._guard.check("deviations of actions", None if parameters.log_std is None else parameters.log_std.exp())
-        self._guard.check("chances of choices", parameters.logits)
-
     def _both(self, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
         """Runs both jobs, side by side where the learner has a second thread."""
         if self._second_thread is None:
@@ -296,49 +205,6 @@ class OnPolicyLearner(Learner):
         finally:
             future.exception()  # waits: weights must be at rest before anybody puts them back
         return done, future.result()
-
-    # -- state -----------------------------------------------------------------------------------------------------
-
-    def state(self) -> dict[str, Any]:
-        """As `Learner.state`."""
-        cloning = {} if self._cloning is None else {"cloning": self._cloning.state()}
-        return {
-            **cloning,
-            "signals": self._signals.state(),
-            "networks": {str(index): module_state(module) for index, module in enumerate(self._modules())},
-            "optimizers": {str(index): optimizer_state(adam) for index, adam in enumerate(self._optimizers)},
-            "shuffle": self._shuffle.bit_generator.state,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """As `Learner.restore`."""
-        for index, module in enumerate(self._modules()):
-            load_module_state(module, state["networks"][str(index)], where=self.name)
-        for index, optimizer in enumerate(self._optimizers):
-            load_optimizer_state(optimizer, state["optimizers"].get(str(index), {}))
-        self._shuffle.bit_generator.state = state["shuffle"]
-        self._signals.restore(state["signals"])
-        if self._cloning is not None:
-            self._cloning.restore(state["cloning"])
-
-    def take_over(self, networks: Mapping[str, Any]) -> list[str]:
-        """As `Learner.take_over`."""
-        if not networks:
-            return ["starts fresh; the other run does not have it"]
-        lines, taken = [], 0
-        for index, module in enumerate(self._modules()):
-            loaded, left = load_what_fits(module, networks.get(str(index), {}))
-            taken += len(loaded)
-            role = type(module).__name__
-            lines.append(f"{role}: took over {len(loaded)} of {len(loaded) + len(left)} arrays")
-            lines += [f"{role}: {line}" for line in left]
-        if taken == 0:
-            raise CheckpointError(
-                "nothing in the other run's networks fits",
-                where=self.name,
-                cure="start without --initialize-from, or with the network_settings of that run",
-            )
-        return lines
 
     def close(self) -> None:
         """As `Learner.close`."""

@@ -20,6 +20,7 @@ _BUILT_IN = MappingProxyType(
     {
         "ppo": "sparring.algorithms.ppo:PPOLearner",
         "poca": "sparring.algorithms.poca:POCALearner",
+        "sac": "sparring.algorithms.sac:SACLearner",
     }
 )
 

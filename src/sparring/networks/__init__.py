@@ -4,6 +4,7 @@ Everything is a torch module whose weights come from a given generator; nothing 
 default device or default dtype. Losses and updates live in `algorithms`, files in `runs`.
 """
 
+from ._action_critic import ActionCritic
 from ._actor import Actor
 from ._body import Body
 from ._critic import Critic, SharedActorCritic
@@ -17,6 +18,7 @@ from ._layout import ObservationLayout
 from ._normalizer import Normalizer
 
 __all__ = [
+    "ActionCritic",
     "ActionDistribution",
     "ActionParameters",
     "Actor",

@@ -1,4 +1,4 @@
-"""A rollout: the experience of one on-policy update, one row a decision.
+"""A rollout: what was experienced since the last update, one row a decision.
 
 Rows are appended in the order decisions are made, whichever agents make them and whenever; `next_row` links a
 decision to the one that followed it in the same trajectory. Agents may come, go and pause as they like, no slot

@@ -15,6 +15,7 @@ from typing import Any
 
 from sparring.errors import Finding, SettingsError, nearest
 from sparring.settings._yaml import Path
+from sparring.settings.run import RunSettings
 
 __all__ = ["Upgrade", "is_older", "upgraded"]
 
@@ -142,7 +143,7 @@ def upgraded(
 
 
 def _is_flat(tree: Mapping[str, Any]) -> bool:
-    if not tree or "behaviors" in tree:
+    if any(key in RunSettings.model_fields for key in tree):
         return False
     known = {*_PLACES, *_MEMORY, *_UPDATES}
     sections = [value for value in tree.values() if isinstance(value, Mapping)]

@@ -264,20 +264,29 @@ def _lay_over(
     new_origins: Mapping[Path, str],
 ) -> None:
     """Lays `above` over `below` in place; nothing of `above` is shared with the result."""
+    if "trainer_type" in above and above["trainer_type"] != below.get("trainer_type", "ppo"):
+        # The hyperparameters of one algorithm say nothing about another, even where they have the same names.
+        below.pop("hyperparameters", None)
+        _forget(origins, (*path, "hyperparameters"))
     for key, value in above.items():
         place = (*path, key)
         earlier = below.get(key)
         if value is None and isinstance(earlier, dict) and not _may_be_null(place):
             continue
         if not (isinstance(value, Mapping) and isinstance(earlier, dict)):
-            for stale in [known for known in origins if known[: len(place)] == place]:
-                del origins[stale]
+            _forget(origins, place)
             origins.update({known: where for known, where in new_origins.items() if known[: len(place)] == place})
             below[key] = _copied(value)
             continue
         if place in new_origins:
             origins[place] = new_origins[place]
         _lay_over(earlier, value, place, origins, new_origins)
+
+
+def _forget(origins: dict[Path, str], place: Path) -> None:
+    """Forgets where the values at and below a place came from."""
+    for stale in [known for known in origins if known[: len(place)] == place]:
+        del origins[stale]
 
 
 def _lay_over_defaults(tree: dict[str, Any], origins: dict[Path, str]) -> None:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from sparring.algorithms import check_algorithms
 from sparring.algorithms.clipped_losses import value_loss
 from sparring.algorithms.poca import POCALearner
-from sparring.errors import SettingsError
 from sparring.networks import GroupCritic
 from sparring.rollouts import Rollout, RowStatus
 from sparring.settings import BehaviorSettings, NetworkSettings
@@ -307,19 +306,11 @@ def test_a_restored_learner_goes_on_as_if_it_had_never_stopped(network: dict[str
     assert bits(restored.state()) == bits(straight.state())
 
 
-@pytest.mark.parametrize(
-    ("hyper", "network", "where"),
-    [
-        ({"shared_critic": True}, {}, "behaviors.Team.hyperparameters.shared_critic"),
-        ({}, {"hidden_units": 6}, "behaviors.Team.network_settings.hidden_units"),
-    ],
-)
-def test_what_a_group_critic_can_not_be_is_refused_at_load(
-    hyper: dict[str, Any], network: dict[str, Any], where: str
-) -> None:
-    settings = BehaviorSettings.model_validate(
-        {"trainer_type": "poca", "hyperparameters": hyper, "network_settings": network}
-    )
-    with pytest.raises(SettingsError) as caught:
-        check_algorithms({"Team": settings})
-    assert [finding.where for finding in caught.value.findings] == [where]
+def test_heads_that_can_not_share_the_units_are_refused_at_load() -> None:
+    with pytest.raises(ValidationError, match="6 is not a multiple of 4"):
+        BehaviorSettings.model_validate({"trainer_type": "poca", "network_settings": {"hidden_units": 6}})
+
+
+def test_a_critic_shared_with_the_actor_is_a_key_poca_does_not_have() -> None:
+    with pytest.raises(ValidationError, match=r"hyperparameters\.shared_critic"):
+        BehaviorSettings.model_validate({"trainer_type": "poca", "hyperparameters": {"shared_critic": True}})

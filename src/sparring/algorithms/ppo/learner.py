@@ -40,17 +40,14 @@ class PPOLearner(OnPolicyLearner):
             self._shared = SharedActorCritic(
                 spec, network, signals=self._signals.names, generator=generator, normalizer=normalizer
             ).to(self._device)
-            self._optimizers = [self._adam(self._shared)]
+            self._optimizers = [self._adam(self._shared.parameters())]
             return self._shared.actor
         actor = Actor(spec, network, generator=generator, normalizer=normalizer).to(self._device)
         names = self._signals.names
         critic = Critic(spec, network, signals=names, generator=generator, normalizer=normalizer)
         self._critic = critic.to(self._device)
-        self._optimizers = [self._adam(actor), self._adam(self._critic)]
+        self._optimizers = [self._adam(actor.parameters()), self._adam(self._critic.parameters())]
         return actor
-
-    def _adam(self, module: torch.nn.Module) -> torch.optim.Adam:
-        return torch.optim.Adam(module.parameters(), lr=self._hyper.learning_rate, fused=True)
 
     def _modules(self) -> list[torch.nn.Module]:
         return [self._shared] if self._shared is not None else [self._actor, self._own_critic]
