@@ -1,57 +1,55 @@
 """Case settings-01: four encodings of one file, and a tab."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from sparring.cli.main import main
-from tests.cases.settings_base import BASE
-
-COMMENT = "# Größe\n"
-ENCODED = {
-    "plain": BASE.encode(),
-    "marked": b"\xef\xbb\xbf" + BASE.encode(),
-    "wide": BASE.replace("\n", "\r\n").encode("utf-16"),
-}
+from tests.cases.base_settings import BASE, sparring
 
 
-def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as left:
-        main(list(arguments))
-    said = capsys.readouterr()
-    return int(left.value.code or 0), said.out, said.err
-
-
-def test_all_readable_encodings_give_the_same_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = []
-    for content in ENCODED.values():
-        (tmp_path / "duel.yaml").write_bytes(content)
-        code, out, err = called(capsys, "train", str(tmp_path / "duel.yaml"), "--dry-run")
-        assert (code, err) == (0, "")
-        shown.append(out)
-    assert shown[0] == shown[1] == shown[2]
-    assert "batch_size: 32" in shown[0]
-    assert [entry.name for entry in tmp_path.iterdir()] == ["duel.yaml"]
+def test_marks_and_line_ends_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    contents = {
+        "a.yaml": BASE.encode(),
+        "b.yaml": BASE.encode("utf-8-sig"),
+        "c.yaml": b"\xff\xfe" + BASE.replace("\n", "\r\n").encode("utf-16-le"),
+    }
+    answers = []
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+        answer = sparring("train", name, "--dry-run", capsys=capsys)
+        assert answer.code == 0, answer.err
+        answers.append(answer.out.replace(name, "FILE"))
+    assert "Duel" in answers[0]
+    assert answers[0] == answers[1] == answers[2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(contents)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "says"),
     [
-        ((COMMENT + BASE).encode("latin-1"), ["duel.yaml:1:5", "the file is not UTF-8", "byte 0xf6 at position 4"]),
-        (BASE.replace("    self_play", "\tself_play").encode(), ["duel.yaml:10", "a tab is used for indentation"]),
+        (
+            "# Größe\n".encode("latin-1") + BASE.encode(),
+            ["base.yaml:1:5", "the file is not UTF-8", "byte 0xf6 at position 4"],
+        ),
+        (
+            BASE.replace(
+                "    self_play: {window: 3, save_steps: 50, ", "    self_play:\n\t  window: 3\n    x: {save_steps: 50, "
+            ).encode(),
+            ["base.yaml:11", "a tab is used for indentation"],
+        ),
     ],
-    ids=["latin", "tab"],
+    ids=["latin-1", "tab"],
 )
-def test_what_can_not_be_read_is_refused_with_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, told: list[str]
+def test_other_bytes_and_tabs_are_refused_with_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], content: bytes, says: list[str]
 ) -> None:
-    (tmp_path / "duel.yaml").write_bytes(content)
-    code, _, err = called(capsys, "train", str(tmp_path / "duel.yaml"), "--results-dir", str(tmp_path / "results"))
-    assert code == 2
-    for words in told:
-        assert words in err
-    assert "Traceback" not in err
-    assert "KeyError" not in err
-    assert [entry.name for entry in tmp_path.iterdir()] == ["duel.yaml"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_bytes(content)
+    answer = sparring("train", "base.yaml", capsys=capsys)
+    assert answer.code == 2
+    assert all(piece in answer.err for piece in says), answer.err
+    assert "KeyError" not in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["base.yaml"]

@@ -1,72 +1,75 @@
-"""Case settings-03: a game announces names that look like those of the settings, and others."""
+"""Case settings-03: a behavior whose name only looks like the one in the file stops the run at the handshake."""
 
-from __future__ import annotations
-
-import logging
+import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sparring.errors import SettingsError
-from sparring.settings.reading import layered, read_settings_text, validate_settings
-from sparring.training.progress import SilentObserver
+from sparring.settings.reading import read_settings_text, validate_settings
 from sparring.training.session import run_training
-from tests.cases.settings_base import BASE
+from tests.cases.base_settings import BASE
 from tests.cases.wire_script import WireScript
+from tests.training.runs_in_process import Watcher
 
-EXCHANGES = 80
-DEFAULTS = "default_settings: {trainer_type: ppo, max_steps: 20, network_settings: {hidden_units: 16, num_layers: 1}}\n"
-
-
-def train(folder: Path, port: int, text: str, *names: str) -> None:
-    """Trains a game that announces the names."""
-    scripts = {name: [f"D[{agent}]"] + [f"D[{agent} r=0.1]"] * EXCHANGES for agent, name in enumerate(names, start=1)}
-    WireScript(scripts, port).start()
-    place = {
-        "env_settings": {"base_port": port, "timeout_wait": 20, "seed": 1},
-        "checkpoint_settings": {"results_dir": str(folder / "results"), "run_id": "run"},
-        "evaluation": {"matches": 0},
-        "torch_settings": {"threads": 1},
-    }
-    settings = validate_settings(layered(read_settings_text(text, source="duel.yaml"), place))
-    run_training(settings, observer=SilentObserver())
+DEFAULTS = "default_settings:\n  trainer_type: ppo\n"
 
 
-def refusal(folder: Path, port: int, text: str, *names: str) -> str:
-    with pytest.raises(SettingsError) as caught:
-        train(folder, port, text, *names)
-    assert not (folder / "results").exists()
-    return "\n".join(str(finding) for finding in caught.value.findings)
+class Leaves(Watcher):
+    """Stops the run once it has begun to learn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = itertools.count()
+
+    def stops(self) -> bool:
+        return any("device" in message for message in self.messages) and next(self._steps) > 3
+
+
+def trained(folder: Path, port: int, text: str, *announced: str) -> tuple[Leaves, Any]:
+    game = WireScript({name: ["D[1]"] * 20 for name in announced}, port)
+    game.start()
+    run = f"""
+env_settings: {{base_port: {port}, timeout_wait: 20}}
+checkpoint_settings: {{results_dir: '{folder.as_posix()}/results', run_id: run}}
+torch_settings: {{device: cpu, threads: 1}}
+evaluation: {{matches: 0}}
+export_settings: {{each_checkpoint: false}}
+"""
+    watcher = Leaves()
+    settings = validate_settings(read_settings_text(text + run, source="base.yaml"))
+    return watcher, run_training(settings, observer=watcher, should_stop=watcher.stops)
 
 
 @pytest.mark.parametrize("name", ["DueI", "duel"])
-def test_a_name_that_looks_alike_is_refused_with_the_nearest_and_with_what_would_not_be_used(
-    tmp_path: Path, free_port: int, name: str
-) -> None:
-    told = refusal(tmp_path, free_port, BASE, f"{name}?team=0", f"{name}?team=1")
-    assert f"a behavior {name!r} that the settings do not list" in told
-    assert "did you mean 'Duel'?" in told
-    assert "the self_play section of 'Duel' would not be used" in told
-    assert f"did you mean {name!r}?" in told
+def test_a_look_alike_stops_the_run_with_the_name_that_was_meant(tmp_path: Path, free_port: int, name: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        trained(tmp_path, free_port, BASE, f"{name}?team=0", f"{name}?team=1")
+    (finding,) = refused.value.findings
+    assert finding.what == f"the game has a behavior {name!r} that the settings do not list"
+    assert "did you mean 'Duel'? The self_play section of 'Duel' would be unused." in finding.cure
+    assert not (tmp_path / "results").exists()
 
 
-def test_default_settings_do_not_hide_a_look_alike(tmp_path: Path, free_port: int) -> None:
-    told = refusal(tmp_path, free_port, BASE + DEFAULTS, "DueI?team=0", "DueI?team=1")
-    assert "the self_play section of 'Duel' would not be used" in told
+def test_a_look_alike_does_not_hide_behind_default_settings(tmp_path: Path, free_port: int) -> None:
+    with pytest.raises(SettingsError, match=r"nothing uses the self_play section of 'Duel', .* a behavior 'DueI'"):
+        trained(tmp_path, free_port, DEFAULTS + BASE, "DueI?team=0", "DueI?team=1")
+    assert not (tmp_path / "results").exists()
 
 
-def test_a_behavior_that_is_not_listed_is_refused_with_both_cures(tmp_path: Path, free_port: int) -> None:
-    told = refusal(tmp_path, free_port, BASE, "Duel?team=0", "Duel?team=1", "Referee?team=0")
-    assert "'Referee'" in told
-    assert "add a section behaviors.Referee, or default_settings" in told
+def test_another_behavior_stops_the_run_with_both_cures(tmp_path: Path, free_port: int) -> None:
+    with pytest.raises(SettingsError) as refused:
+        trained(tmp_path, free_port, BASE, "Duel?team=0", "Duel?team=1", "Referee?team=0")
+    (finding,) = refused.value.findings
+    assert "'Referee'" in finding.what
+    assert finding.cure == "add a section behaviors.Referee, or default_settings for all not listed"
+    assert not (tmp_path / "results").exists()
 
 
-def test_default_settings_cover_it_with_a_notice(
-    tmp_path: Path, free_port: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    text = BASE.replace("max_steps: 400", "max_steps: 20") + DEFAULTS
-    with caplog.at_level(logging.WARNING):
-        train(tmp_path, free_port, text, "Duel?team=0", "Duel?team=1", "Referee?team=0")
-    assert "Referee is not listed in the settings: it learns with default_settings" in caplog.messages
-    models = sorted(path.name for path in (tmp_path / "results" / "run").glob("*.onnx"))
-    assert models == ["Duel.onnx", "Referee.onnx"]
+def test_default_settings_cover_it_and_say_so(tmp_path: Path, free_port: int) -> None:
+    watcher, report = trained(tmp_path, free_port, DEFAULTS + BASE, "Duel?team=0", "Duel?team=1", "Referee?team=0")
+    assert watcher.messages.count("Referee is not listed and learns with default_settings") == 1
+    assert {path.stem for path in report.models} == {"Duel", "Referee"}
+    stored = (tmp_path / "results" / "run" / "configuration.yaml").read_text(encoding="utf-8")
+    assert stored.count("save_steps") == 1  # Duel's

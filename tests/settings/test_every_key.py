@@ -1,204 +1,136 @@
-"""Every key there is: the default the known toolkit has, each spelling of a value, and a wrong one refused."""
+"""Every key: its default, each spelling it may have, and what is said of a value it can't have."""
 
 from __future__ import annotations
 
-import functools
-import re
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sparring.errors import SettingsError
+from sparring.runs.configuration import configuration_text
 from sparring.settings import RunSettings
-from sparring.settings._schema import Kind, kind_of_model
-from sparring.settings.reading import layered, read_settings_text, tree_with, validate_settings
+from sparring.settings._schema import kind_at, kind_of_model
+from sparring.settings.reading import assignment, layered, read_settings_file, read_settings_text, validate_settings
+from tests.settings.key_table import REQUIRED, SECTIONS, Spellings, paths
 
-# Key, default, and another value where the default is null. `A` is of PPO, `S` of SAC.
-KEYS: list[tuple[str, Any, Any]] = [
-    ("behaviors.A.trainer_type", "ppo", None),
-    ("behaviors.A.max_steps", 500_000, None),
-    ("behaviors.A.time_horizon", 64, None),
-    ("behaviors.A.summary_freq", 50_000, None),
-    ("behaviors.A.checkpoint_interval", 500_000, None),
-    ("behaviors.A.even_checkpoints", False, None),
-    ("behaviors.A.keep_checkpoints", 5, None),
-    ("behaviors.A.threaded", False, None),
-    ("behaviors.A.init_path", None, "there"),
-    ("behaviors.A.hyperparameters.batch_size", 1024, None),
-    ("behaviors.A.hyperparameters.buffer_size", 10_240, None),
-    ("behaviors.A.hyperparameters.learning_rate", 3e-4, None),
-    ("behaviors.A.hyperparameters.learning_rate_schedule", "linear", None),
-    ("behaviors.A.hyperparameters.beta", 5e-3, None),
-    ("behaviors.A.hyperparameters.beta_schedule", "linear", None),
-    ("behaviors.A.hyperparameters.epsilon", 0.2, None),
-    ("behaviors.A.hyperparameters.epsilon_schedule", "linear", None),
-    ("behaviors.A.hyperparameters.lambd", 0.95, None),
-    ("behaviors.A.hyperparameters.num_epoch", 3, None),
-    ("behaviors.A.hyperparameters.shared_critic", False, None),
-    ("behaviors.S.hyperparameters.batch_size", 128, None),
-    ("behaviors.S.hyperparameters.buffer_size", 50_000, None),
-    ("behaviors.S.hyperparameters.learning_rate", 3e-4, None),
-    ("behaviors.S.hyperparameters.learning_rate_schedule", "constant", None),
-    ("behaviors.S.hyperparameters.buffer_init_steps", 0, None),
-    ("behaviors.S.hyperparameters.tau", 0.005, None),
-    ("behaviors.S.hyperparameters.steps_per_update", 1.0, None),
-    ("behaviors.S.hyperparameters.reward_signal_steps_per_update", 1.0, None),
-    ("behaviors.S.hyperparameters.save_replay_buffer", False, None),
-    ("behaviors.S.hyperparameters.init_entcoef", 1.0, None),
-    ("behaviors.A.network_settings.normalize", False, None),
-    ("behaviors.A.network_settings.hidden_units", 128, None),
-    ("behaviors.A.network_settings.num_layers", 2, None),
-    ("behaviors.A.network_settings.vis_encode_type", "simple", None),
-    ("behaviors.A.network_settings.goal_conditioning_type", "hyper", None),
-    ("behaviors.A.network_settings.deterministic", False, None),
-    ("behaviors.A.network_settings.memory.sequence_length", 64, None),
-    ("behaviors.A.network_settings.memory.memory_size", 128, None),
-    ("behaviors.A.reward_signals.extrinsic.strength", 1.0, None),
-    ("behaviors.A.reward_signals.extrinsic.gamma", 0.99, None),
-    ("behaviors.A.reward_signals.curiosity.learning_rate", 3e-4, None),
-    ("behaviors.A.reward_signals.rnd.learning_rate", 1e-4, None),
-    ("behaviors.A.reward_signals.gail.learning_rate", 3e-4, None),
-    ("behaviors.A.reward_signals.gail.use_actions", False, None),
-    ("behaviors.A.reward_signals.gail.use_vail", False, None),
-    ("behaviors.A.behavioral_cloning.steps", 0, None),
-    ("behaviors.A.behavioral_cloning.strength", 1.0, None),
-    ("behaviors.A.behavioral_cloning.samples_per_update", 0, None),
-    ("behaviors.A.behavioral_cloning.num_epoch", None, 2),
-    ("behaviors.A.behavioral_cloning.batch_size", None, 64),
-    ("behaviors.A.self_play.save_steps", 20_000, None),
-    ("behaviors.A.self_play.team_change", 100_000, None),
-    ("behaviors.A.self_play.swap_steps", 2_000, None),
-    ("behaviors.A.self_play.window", 10, None),
-    ("behaviors.A.self_play.play_against_latest_model_ratio", 0.5, None),
-    ("behaviors.A.self_play.initial_elo", 1200.0, None),
-    ("env_settings.env_path", None, "game.x86_64"),
-    ("env_settings.base_port", None, 5005),
-    ("env_settings.num_envs", 1, None),
-    ("env_settings.num_areas", None, 2),
-    ("env_settings.seed", -1, None),
-    ("env_settings.timeout_wait", 60.0, None),
-    ("env_settings.max_lifetime_restarts", 10, None),
-    ("env_settings.restarts_rate_limit_n", 1, None),
-    ("env_settings.restarts_rate_limit_period_s", 60.0, None),
-    ("engine_settings.width", 84, None),
-    ("engine_settings.height", 84, None),
-    ("engine_settings.quality_level", 5, None),
-    ("engine_settings.time_scale", 20.0, None),
-    ("engine_settings.target_frame_rate", -1, None),
-    ("engine_settings.capture_frame_rate", 60, None),
-    ("engine_settings.no_graphics", False, None),
-    ("engine_settings.no_graphics_monitor", False, None),
-    ("checkpoint_settings.run_id", "ppo", None),
-    ("checkpoint_settings.results_dir", "results", None),
-    ("checkpoint_settings.resume", False, None),
-    ("checkpoint_settings.load_model", False, None),
-    ("checkpoint_settings.train_model", False, None),
-    ("checkpoint_settings.force", False, None),
-    ("checkpoint_settings.inference", False, None),
-    ("checkpoint_settings.initialize_from", None, "earlier"),
-    ("torch_settings.device", "auto", None),
-    ("debug", False, None),
+ROOT = kind_of_model(RunSettings)
+ROWS = [
+    pytest.param(section, key, default, spellings, id=f"{section.replace(' | ', '-')}.{key}".lstrip("."))
+    for section, rows in SECTIONS.items()
+    for key, (default, spellings) in rows.items()
 ]
-BASE = """\
-behaviors:
-  A:
-    trainer_type: ppo
-    network_settings: {memory: {}}
-    reward_signals: {extrinsic: {}, curiosity: {}, rnd: {}, gail: {demo_path: there}}
-    behavioral_cloning: {demo_path: there}
-    self_play: {}
-  S: {trainer_type: sac}
-"""
 
 
-def value_of(settings: RunSettings, key: str) -> Any:
-    def below(node: Any, name: str) -> Any:
-        return node[name] if isinstance(node, dict) else getattr(node, name)
-
-    return functools.reduce(below, key.split("."), settings)
-
-
-def with_value(key: str, text: str) -> RunSettings:
-    given = read_settings_text(f"value: {text}\n", source="file.yaml")["value"]
-    base = read_settings_text(BASE, source="base.yaml")
-    return validate_settings(layered(base, tree_with(key.split("."), given, source="file.yaml:1")))
-
-
-def kind_of(key: str) -> Kind:
-    base: Any = read_settings_text(BASE, source="base.yaml")
-    kind: Kind | None = kind_of_model(RunSettings)
-    for step in key.split("."):
-        assert kind is not None, key
-        kind = kind.below(step, base)
-        base = base.get(step) if isinstance(base, dict) else None
-    assert kind is not None, key
-    return kind
+def tree_with(section: str, **values: str) -> dict[str, Any]:
+    """A tree that sets the keys of a section, and before them what its title says stands around."""
+    around, _, path = section.rpartition(" | ")
+    words = [f"{path}.{key}={value}".lstrip(".") for key, value in values.items()] or [f"{path}={{}}"]
+    # What holds between keys is not the matter here: a buffer is never smaller than its batch.
+    if path.endswith("hyperparameters") and "buffer_size" in values:
+        words.insert(0, f"{path}.batch_size=1")
+    if around:
+        key, _, value = around.partition(": ")
+        home = path if key in ("demo_path", "env_path") else path.rpartition(".")[0]
+        words.insert(0, f"{home}.{key}={value}")
+    return layered(*(assignment(word) for word in words))
 
 
-def spellings(value: Any) -> Iterator[str]:
-    """The ways people write a value."""
-    if isinstance(value, bool):
-        small = str(value).lower()
-        yield from (small, small.capitalize(), small.upper(), f"'{small}'", "yes" if value else "no")
-    elif isinstance(value, (int, float)):
-        yield from (str(value), f"'{value}'", f"{float(value):e}", f"{float(value):.6e}".replace("e-0", "e-"))
-        if isinstance(value, int):
-            yield from (f"{value}.0", f"{value}e0", f"{value:_}", f"'{value}.0'")
-    else:
-        yield from (str(value), f'"{value}"', f"'{value}'")
+def leaf(settings: RunSettings, section: str, key: str) -> Any:
+    node: Any = settings
+    for step in (*section.rpartition(" | ")[2].split("."), key):
+        if step:
+            node = node[step] if isinstance(node, dict) else getattr(node, step)
+    return node
 
 
-@pytest.mark.parametrize(("key", "default", "other"), KEYS, ids=[key for key, *_ in KEYS])
-def test_a_key_has_its_default_reads_every_spelling_and_refuses_what_it_can_not_be(
-    key: str, default: Any, other: Any
-) -> None:
-    assert value_of(validate_settings(read_settings_text(BASE, source="base.yaml")), key) == default
-    value = default if other is None else other
-    for text in spellings(value):
-        found = value_of(with_value(key, text), key)
-        assert found == value, text
-        assert type(found) is type(value), text
-    if not isinstance(value, str) or "one of" in str(kind_of(key)):
-        with pytest.raises(SettingsError) as caught:
-            with_value(key, "neither")
-        (finding,) = caught.value.findings
-        assert finding.where == "file.yaml:1"
-        assert key in finding.what
-        assert "neither" in finding.found
-        assert finding.expected
-    with pytest.raises(SettingsError) as caught:
-        with_value(key, "[1, 2]")
-    assert any(finding.where == "file.yaml:1" for finding in caught.value.findings)
+@pytest.mark.parametrize(("section", "key", "default", "spellings"), ROWS)
+def test_a_key_has_its_default_and_its_spellings(section: str, key: str, default: Any, spellings: Spellings) -> None:
+    if default is not REQUIRED:
+        sibling = next((name for name in SECTIONS[section] if name != key), None)
+        around = {} if sibling is None else {sibling: SECTIONS[section][sibling][1].accepted[0][0]}
+        around = {} if section == "checkpoint_settings" else around
+        tree = tree_with(section, **around)
+        given = leaf(validate_settings(tree or {"behaviors": {"Duel": {}}}), section, key)
+        follows = key == "team_change" or key.endswith("_schedule") or key == "reward_signal_steps_per_update"
+        assert (given == default and type(given) is type(default)) or follows
+    for text, value in spellings.accepted:
+        assert leaf(validate_settings(tree_with(section, **{key: text})), section, key) == value
 
 
-def test_the_table_has_every_key_of_the_known_format() -> None:
-    listed = {key for key, *_ in KEYS}
-    known = set(_leaves(kind_of_model(RunSettings), (), read_settings_text(BASE, source="base.yaml")))
-    # The same section a second time, what has no default, and lists.
-    again = re.compile(
-        r"behaviors\.S\.(?!hyperparameters\.)|.*\.reward_signals\..*\.network_settings\."
-        r"|.*\.(curiosity|rnd|gail)\.(strength|gamma)$|.*\.demo_path$|env_settings\.env_args$"
-        r"|behaviors\.S\.hyperparameters\.max_grad_norm"
-    )
-    repeated = {key for key in known if again.match(key)}
-    assert known - repeated == listed
+@pytest.mark.parametrize(("section", "key", "default", "spellings"), ROWS)
+def test_a_key_refuses_other_values_in_one_finding(section: str, key: str, default: Any, spellings: Spellings) -> None:
+    path = f"{section.rpartition(' | ')[2]}.{key}".lstrip(".")
+    for text in spellings.refused:
+        with pytest.raises(SettingsError) as refused:
+            validate_settings(tree_with(section, **{key: text}))
+        (finding,) = refused.value.findings
+        assert finding.what == f"{path} has a wrong value"
+        assert finding.where == "--set"
+        assert spellings.expected in finding.expected
+        assert finding.found
 
 
-def _leaves(kind: Kind, path: tuple[str, ...], given: Any) -> Iterator[str]:
-    section = kind.section
-    if section is None:
-        if kind.is_mapping:  # names are free: those of the base file
-            for name in given or {}:
-                below = kind.below(name, given)
-                assert below is not None, path
-                yield from _leaves(below, (*path, name), given[name])
-        else:
-            yield ".".join(path)
-        return
-    for name, info in section.model_fields.items():
-        own = info.json_schema_extra
-        child = kind.below(name, given)
-        if name == "default_settings" or (isinstance(own, dict) and own.get("x-sparring")) or child is None:
+def keys_below(path: tuple[str, ...], tree: dict[str, Any]) -> Iterator[str]:
+    """Dotted paths of all keys that hold no section, where `tree` chooses among kinds."""
+    kind = kind_at(ROOT, path, tree)
+    assert kind is not None
+    assert kind.section is not None
+    for key in kind.section.model_fields:
+        child = kind_at(ROOT, (*path, key), tree)
+        assert child is not None
+        if key in ("behaviors", "default_settings", "environment_parameters"):
             continue
-        yield from _leaves(child, (*path, name), given.get(name) if isinstance(given, dict) else None)
+        if child.section is None:
+            yield ".".join((*path, key))
+        else:
+            yield from keys_below((*path, key), tree)
+
+
+def test_the_table_has_every_key() -> None:
+    known: set[str] = set()
+    for trainer in ("ppo", "poca", "sac"):
+        tree: dict[str, Any] = {"behaviors": {"Duel": {"trainer_type": trainer}}}
+        known.update(keys_below((), tree))
+        known.update(keys_below(("behaviors", "Duel"), tree))
+    for sampler in ("constant", "uniform", "gaussian", "multirangeuniform"):
+        tree = {"environment_parameters": {"mass": {"sampler_type": sampler, "sampler_parameters": {}}}}
+        known.update(keys_below(("environment_parameters", "mass"), tree))
+    # The networks of the signals are alike; that of curiosity stands for them.
+    signals = "behaviors.Duel.reward_signals."
+    alike = [f"{signals}{name}.network_settings" for name in ("extrinsic", "gail", "rnd")]
+    alike.append(f"{signals}curiosity.network_settings.memory")
+    assert {key for key in known if not key.startswith(tuple(alike))} == paths()
+
+
+CHOICES = [
+    (section, key, text)
+    for section, rows in SECTIONS.items()
+    for key, (_, spellings) in rows.items()
+    for text, _ in spellings.accepted
+    if (section, key) not in {("checkpoint_settings", "resume"), ("checkpoint_settings", "force")}
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.sampled_from(CHOICES), max_size=12))
+def test_any_settings_come_back_from_their_own_file(chosen: list[tuple[str, str, str]]) -> None:
+    tree = layered(*(tree_with(section, **{key: text}) for section, key, text in chosen))
+    try:
+        first = validate_settings(tree)
+    except SettingsError:  # keys that contradict each other, such as a world and a path
+        return
+    text = configuration_text(first, tree.origins)
+    assert validate_settings(read_settings_text(text, source="configuration.yaml")) == first
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.binary(max_size=300))
+def test_random_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.yaml"
+    path.write_bytes(content)
+    with contextlib.suppress(SettingsError):
+        assert isinstance(validate_settings(read_settings_file(path)), RunSettings)

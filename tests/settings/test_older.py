@@ -198,6 +198,34 @@ def test_older_names_of_the_ratio_count(tmp_path: Path, name: str) -> None:
     assert plan.play_against_latest_model_ratio == 0.25
 
 
+def test_single_older_keys_are_renamed_or_left_away_with_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = """\
+behaviors:
+  A:
+    framework: pytorch
+    reward_signals:
+      curiosity: {encoding_size: 64}
+      rnd: {encoding_size: 64, network_settings: {hidden_units: 32}}
+"""
+    files = write(tmp_path, old=text)
+    signals = loaded(files["old"]).behaviors["A"].reward_signals
+    assert signals.curiosity is not None
+    assert signals.curiosity.network_settings.hidden_units == 64
+    assert signals.rnd is not None
+    assert signals.rnd.network_settings.hidden_units == 32
+    content, notes = converted(files["old"])
+    told = [note.partition("old.yaml:")[2] for note in notes]
+    assert told == [
+        "3:5: framework is left away: there is torch only",
+        "6:13: encoding_size is left away, for network_settings is there",
+    ]
+    (again := tmp_path / "again.yaml").write_bytes(content)
+    assert converted(again) == (content, [])
+    assert len(caplog.messages) <= 1
+
+
 def test_sac_of_the_older_generation_is_read(tmp_path: Path) -> None:
     text = """\
 default: {trainer: sac, batch_size: 128, buffer_size: 50000, init_entcoef: 0.5, tau: 0.01, num_update: 2,

@@ -410,6 +410,6 @@ def test_a_key_of_another_algorithm_is_told_with_who_has_it(tmp_path: Path) -> N
         tmp_path, "behaviors:\n  A:\n    trainer_type: sac\n    hyperparameters:\n      taw: 0.01\n      beta: 1\n"
     )
     first, second = mistakes(tree)
-    assert first.endswith("unknown key 'taw' in behaviors.A.hyperparameters\n  did you mean 'tau'?")
-    assert "unknown key 'beta' in behaviors.A.hyperparameters" in second
+    assert first.endswith("strikers.yaml:5:7: unknown key 'taw' in behaviors.A.hyperparameters\n  did you mean 'tau'?")
+    assert "strikers.yaml:6:7: unknown key 'beta' in behaviors.A.hyperparameters" in second
     assert second.endswith("only ppo and poca have it; leave it away")

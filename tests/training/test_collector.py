@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparring.algorithms import Learner
 from sparring.environments import Environment
-from sparring.errors import NonFiniteError
+from sparring.errors import NonFiniteError, SettingsError
 from sparring.networks import Actor
 from sparring.networks.policy import Policy
 from sparring.rollouts import Rollout, RowStatus
@@ -24,7 +24,7 @@ from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Statistics, Timers
 from sparring.steps import DecisionSteps, TerminalSteps
-from sparring.training.collector import Collector
+from sparring.training.collector import Collector, settings_for
 from tests.builders import TRACED, ScriptedGame, exchange
 
 COMPLETE, PENDING, TAIL, DROPPED = RowStatus.COMPLETE, RowStatus.PENDING, RowStatus.TAIL, RowStatus.DROPPED
@@ -360,6 +360,13 @@ def test_a_behavior_may_come_later() -> None:
         collector.step()
     assert collector.behaviors["Late"].steps == 2
     assert collector.seats() == {("Duel", 0): 1, ("Late", 3): 1}
+
+
+def test_a_behavior_the_settings_do_not_list_is_refused_with_the_nearest_that_is() -> None:
+    run = RunSettings.model_validate({"behaviors": {"Striker": {}, "Goalie": {}}})
+    with pytest.raises(SettingsError, match=r"a behavior 'Strikers' .*\n.*did you mean 'Striker'\?"):
+        settings_for(run, "Strikers")
+    assert settings_for(run, "Goalie") is run.behaviors["Goalie"]
 
 
 # -- learning ------------------------------------------------------------------------------------------------------

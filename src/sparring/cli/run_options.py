@@ -129,5 +129,13 @@ def given_settings(arguments: Mapping[str, Any]) -> list[Given]:
     for option in _OPTIONS:
         value = arguments.get(option.key)
         if option.place and value is not None:
-            given.append(Given(tuple(option.place.split(".")), value if option.metavar else option.value, option.flag))
+            said = _words(value) if option.flag == "--env-args" else value if option.metavar else option.value
+            given.append(Given(tuple(option.place.split(".")), said, option.flag))
     return given
+
+
+def _words(text: str) -> list[str]:
+    """The arguments of a game, which are given in one text and set as a list."""
+    from sparring.environments.unity.commands import words_of  # noqa: PLC0415 - keeps `--help` fast
+
+    return list(words_of(text))

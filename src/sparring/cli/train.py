@@ -66,7 +66,7 @@ def train(
     for notice in notices(arguments):
         click.echo(printable(notice), err=True)
     world, config = world_and_file(world, config)
-    given = [_in_words(option) for option in given_settings(arguments)]
+    given = given_settings(arguments)
     files = ConfigFiles(config, curriculum, sampler)
     settings, origins = _settings(world, files, given, sets, resume_from=resume_from)
     if dry_run:
@@ -77,7 +77,8 @@ def train(
     which = checkpoint_choice(resume_from)
     console = Console()
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
-    from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - after the first line is there
+    # Only now: a refusal does not wait for torch, and the first line is on the screen.
+    from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415
     from sparring.training.session import run_training  # noqa: PLC0415
 
     with interrupts(console) as stop, TrainingDisplay(console, is_verbose=verbose or settings.debug) as display:
@@ -85,13 +86,6 @@ def train(
     if report.was_interrupted:
         console.print(Text(f"stopped; go on with: {_going_on(settings)}", style="yellow"))
     print_report(console, report)
-
-
-def _in_words(option: Given) -> Given:
-    """The arguments of a game are given in one text and set as a list."""
-    from sparring.environments.unity.commands import words_of  # noqa: PLC0415
-
-    return option._replace(value=list(words_of(option.value))) if option.flag == "--env-args" else option
 
 
 def _settings(

@@ -63,6 +63,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 _OLD_RATIOS = ("play_against_current_self_ratio", "play_against_current_best_ratio")
 _RATIO = "play_against_latest_model_ratio"
+_ENCODING, _FRAMEWORK = "encoding_size", "framework"
 _TRUE = frozenset({"true", "yes", "on", "1"})
 
 
@@ -102,7 +103,7 @@ class Upgrade:
 
 def is_older(tree: Mapping[str, Any]) -> bool:
     """Whether settings are of an older generation."""
-    return _is_flat(tree) or _is_intermediate(tree) or any(True for _ in _old_ratios(tree))
+    return _is_flat(tree) or _is_intermediate(tree) or any(True for _ in _old_keys(tree))
 
 
 def upgraded(
@@ -135,7 +136,7 @@ def upgraded(
         work.curriculum(tree.get("curriculum"), ("settings", ("curriculum",)))
     work.randomization(sampler, ("sampler", ()))
     work.curriculum(curriculum, ("curriculum", ()))
-    work.rename_ratios()
+    work.rename_keys()
     if upgrade.findings:
         raise SettingsError(upgrade.findings)
     return upgrade
@@ -153,18 +154,23 @@ def _is_intermediate(tree: Mapping[str, Any]) -> bool:
     return "curriculum" in tree or "parameter_randomization" in tree
 
 
-def _old_ratios(tree: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Sections of self-play with an older name of the ratio."""
+def _old_keys(tree: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Single older keys in sections of the current form, each with its section's path."""
     behaviors = tree.get("behaviors")
     sections: dict[Path, Any] = {("default_settings",): tree.get("default_settings")}
     if isinstance(behaviors, Mapping):
         sections |= {("behaviors", name): section for name, section in behaviors.items()}
     for path, section in sections.items():
-        plan = section.get("self_play") if isinstance(section, Mapping) else None
+        if not isinstance(section, Mapping):
+            continue
+        if _FRAMEWORK in section:
+            yield path, _FRAMEWORK
+        plan, signals = section.get("self_play"), section.get("reward_signals")
         if isinstance(plan, Mapping):
-            for name in _OLD_RATIOS:
-                if name in plan:
-                    yield (*path, "self_play"), name
+            yield from (((*path, "self_play"), name) for name in _OLD_RATIOS if name in plan)
+        for name, signal in signals.items() if isinstance(signals, Mapping) else ():
+            if isinstance(signal, Mapping) and _ENCODING in signal:
+                yield (*path, "reward_signals", name), _ENCODING
 
 
 def _paths(value: object) -> Iterator[Path]:
@@ -365,18 +371,37 @@ class _Work:
 
     # -- single keys -------------------------------------------------------------------------------------------------
 
-    def rename_ratios(self) -> None:
-        """Older names of the ratio of the latest model; newer toolkits ignored them without a word."""
-        for path, old in list(_old_ratios(self._upgrade.tree)):
-            node: Any = self._upgrade.tree
+    def rename_keys(self) -> None:
+        """Single keys that have another name now, or none."""
+        for path, old in list(_old_keys(self._upgrade.tree)):
+            section: Any = self._upgrade.tree
             for key in path:
-                node = node[key]
+                section = section[key]
             source = self._upgrade.sources[(*path, old)]
-            if _RATIO in node:
-                self._note(f"{old} is left away, for {_RATIO} is there", source)
-                del node[old]
-                continue
-            renamed = {_RATIO if key == old else key: value for key, value in node.items()}
-            node.clear()
-            node.update(renamed)
-            self._upgrade.sources[(*path, _RATIO)] = source
+            if old == _FRAMEWORK:
+                del section[old]
+                self._note(f"{old} is left away: there is torch only", source)
+            elif old == _ENCODING:
+                self._rename_encoding(path, section, source)
+            else:
+                self._rename_ratio(path, section, old, source)
+
+    def _rename_encoding(self, path: Path, section: dict[str, Any], source: tuple[str, Path]) -> None:
+        """The size of a signal's encoding, which a network of its own has the last word about."""
+        size = section.pop(_ENCODING)
+        if section.get("network_settings") is not None:
+            self._note(f"{_ENCODING} is left away, for network_settings is there", source)
+            return
+        section.pop("network_settings", None)
+        self._upgrade.put((*path, "network_settings", "hidden_units"), size, source)
+
+    def _rename_ratio(self, path: Path, section: dict[str, Any], old: str, source: tuple[str, Path]) -> None:
+        """Older names of the ratio of the latest model; newer toolkits ignored them without a word."""
+        if _RATIO in section:
+            self._note(f"{old} is left away, for {_RATIO} is there", source)
+            del section[old]
+            return
+        renamed = {_RATIO if key == old else key: value for key, value in section.items()}
+        section.clear()
+        section.update(renamed)
+        self._upgrade.sources[(*path, _RATIO)] = source

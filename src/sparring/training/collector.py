@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sparring.algorithms import Learner
 from sparring.environments import Environment
-from sparring.errors import NonFiniteError
+from sparring.errors import NonFiniteError, SettingsError
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
 from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
@@ -38,10 +38,10 @@ from sparring.training.acting import Asking, act_for_all, joined_mask
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.door import check_steps, clean_steps
 from sparring.training.lessons import Advance, Lessons
-from sparring.training.matching import check_announced, settings_of
+from sparring.training.refusals import unlisted
 from sparring.training.seeds import SeedStreams
 
-__all__ = ["Collector"]
+__all__ = ["Collector", "settings_for"]
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +62,19 @@ class _Read:
     spoiled: NDArray[np.bool_]
     inputs: list[NDArray[np.float32]]
     mask: NDArray[np.bool_] | None
+
+
+def settings_for(settings: RunSettings, name: str) -> BehaviorSettings:
+    """The settings of a behavior the game announced.
+
+    Raises:
+        SettingsError: it is not listed and there are no default_settings.
+    """
+    if name in settings.behaviors:
+        return settings.behaviors[name]
+    if settings.default_settings is not None:
+        return settings.default_settings
+    raise SettingsError([unlisted(settings, name)])
 
 
 class Collector:
@@ -116,20 +129,14 @@ class Collector:
     # -- behaviors ---------------------------------------------------------------------------------------------
 
     def discover(self) -> None:
-        """Takes in the behaviors the game has announced since the last step.
-
-        Raises:
-            SettingsError: the settings do not cover one.
-        """
-        names = {BehaviorId.parse(full_name).name for full_name in self.environment.behavior_specs}
-        check_announced(names, self._settings)
+        """Takes in the behaviors the game has announced since the last step."""
         for full_name, spec in self.environment.behavior_specs.items():
             if full_name in self._ids:
                 continue
             behavior = BehaviorId.parse(full_name)
             self._ids[full_name] = behavior
             if behavior.name not in self.behaviors:
-                plan = settings_of(behavior.name, self._settings)
+                plan = settings_for(self._settings, behavior.name)
                 learner = self._make_learner(behavior.name, spec, plan)
                 self.behaviors[behavior.name] = BehaviorTraining(behavior.name, spec, plan, learner)
                 self._statistics.announce(behavior.name, plan.model_dump(mode="json"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sparring.algorithms import check_algorithms
 from sparring.errors import Finding, SettingsError, nearest
 from sparring.settings import Curriculum, RunSettings
 
-__all__ = ["check_can_run"]
+__all__ = ["check_announced", "check_can_run", "unlisted"]
 
 
 def check_can_run(settings: RunSettings) -> None:
@@ -24,6 +24,55 @@ def check_can_run(settings: RunSettings) -> None:
         findings += error.findings
     if findings:
         raise SettingsError(findings)
+
+
+def check_announced(settings: RunSettings, announced: Iterable[str]) -> list[str]:
+    """Whether the settings fit the behaviors a game announces at its start.
+
+    Args:
+        settings: of the run.
+        announced: names of behaviors, without teams.
+
+    Returns:
+        What is to be told: who gets the default settings, and who is still awaited.
+
+    Raises:
+        SettingsError: a behavior has no settings, or has the default ones although its name is so much like that of a
+            section with self_play, which nothing would use, that one of the two must be misspelt.
+    """
+    names = sorted(set(announced))
+    by_default = [name for name in names if name not in settings.behaviors]
+    awaited = [name for name in settings.behaviors if name not in names]
+    unused = [name for name in awaited if settings.behaviors[name].self_play is not None]
+    if by_default and settings.default_settings is None:
+        raise SettingsError([unlisted(settings, name, unused=unused) for name in by_default])
+    findings = [
+        Finding(
+            f"nothing uses the self_play section of {like[0]!r}, for the game has a behavior {name!r}",
+            where="behaviors",
+            cure="give both the same name; as it stands, the game's would learn with default_settings",
+        )
+        for name in by_default
+        if (like := nearest(name, unused, limit=1))
+    ]
+    if findings:
+        raise SettingsError(findings)
+    notices = [f"{name} is not listed and learns with default_settings" for name in by_default]
+    return notices + [f"the settings list {name}, which the game has not announced yet" for name in awaited if names]
+
+
+def unlisted(settings: RunSettings, name: str, *, unused: Iterable[str] = ()) -> Finding:
+    """What is said of a behavior without settings; `unused` are sections with self_play that nothing uses so far."""
+    like = nearest(name, settings.behaviors, limit=1)
+    cures = [f"did you mean {like[0]!r}?"] if like else []
+    cures += [f"The self_play section of {like[0]!r} would be unused."] if like and like[0] in unused else []
+    cures += [f"{'Else add' if like else 'add'} a section behaviors.{name}, or default_settings for all not listed"]
+    return Finding(
+        f"the game has a behavior {name!r} that the settings do not list",
+        where="behaviors",
+        found=", ".join(settings.behaviors) or "none",
+        cure=" ".join(cures),
+    )
 
 
 def _findings(settings: RunSettings) -> Iterator[Finding]:

@@ -24,8 +24,8 @@ from sparring.training.behavior import BehaviorTraining
 from sparring.training.collector import Collector
 from sparring.training.exporting import ModelExporter
 from sparring.training.lessons import Lessons
-from sparring.training.matching import check_announced
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SpeedMeter
+from sparring.training.refusals import check_announced
 from sparring.training.seeds import SeedStreams
 
 __all__ = ["TrainingRun"]
@@ -96,9 +96,9 @@ class TrainingRun:
         self._initial_weights = initial_weights or {}
         self.lessons = Lessons(settings.environment_parameters, self._seeds) if lessons is None else lessons
         self.lessons.tell(environment)
-        announced = {BehaviorId.parse(full_name).name for full_name in environment.behavior_specs}
-        check_announced(announced, settings)  # what a game says before it begins is refused before it begins
-        environment.reset()
+        environment.reset()  # over the wire, behaviors are announced in the answer to it
+        for notice in check_announced(settings, (BehaviorId.parse(name).name for name in environment.behavior_specs)):
+            observer.on_message(notice)
         is_parallel = threads > 1 and device.type == "cpu"
         self._second_thread = second_thread("opponents") if is_parallel else None
         self.collector = Collector(
