@@ -17,7 +17,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --only-binary :all: -c constraints.t
 INSTALLED := .venv/.installed
 INSTALLED_DEV := .venv/.installed-dev
 
-.PHONY: help train test check bench fuzz wheel clean-venv
+.PHONY: help train test check bench fuzz interop wheel clean-venv
 .DEFAULT_GOAL := help
 
 help: ## list these targets
@@ -43,6 +43,9 @@ bench: $(INSTALLED_DEV) ## run every benchmark, one after the other
 
 fuzz: $(INSTALLED_DEV) ## read a million damaged messages: make fuzz [ARGS="--messages 10000000 --seed 1"]
 	$(BIN)/python -m tests.wire.fuzz $(ARGS)
+
+interop: $(INSTALLED_DEV) ## the known toolkit's own packages at the other end of the wire; installs them into .interop
+	$(BIN)/python -m benchmarks.interop
 
 wheel: $(INSTALLED_DEV) ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build

@@ -29,7 +29,7 @@ default_settings:
 def test_a_served_world_shows_what_the_world_in_process_shows(world: str) -> None:
     rng = np.random.default_rng(0)
     with (
-        UnityEnvironment(f"{SERVED} {world}", seed=3, timeout_wait=60, num_areas=2) as served,
+        UnityEnvironment(f"{SERVED} {world}", seed=3, timeout_wait=60, num_areas=2, no_graphics=True) as served,
         create_world(world, num_arenas=2, seed=3) as local,
     ):
         served.reset()

@@ -9,7 +9,8 @@ __all__ = ["serve"]
 
 @click.command(
     short_help="Serve a world to a trainer, as if it were a Unity build.",
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    # Only the long option asks for help: trainers give `-batchmode`, in which click would find an `-h`.
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["--help"]},
 )
 @click.argument("world")
 @click.option(
