@@ -30,14 +30,15 @@ def test_each_value_that_was_set_says_where(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("env_settings:\n  seed: 4\n", encoding="utf-8")
     tree = layered(preset("soccer_twos"), read_settings_file(tmp_path / "a.yaml"), assignment("writers=[jsonl]"))
     lines = configuration_text(validate_settings(tree), tree.origins).splitlines()
-    assert f"  seed: 4 # {tmp_path / 'a.yaml'}:2" in lines
+    assert f"  seed: 4 # {tmp_path / 'a.yaml'}:2:3" in lines
     assert "writers: [jsonl] # --set" in lines
     assert any("batch_size: 1024 # preset soccer_twos:" in line for line in lines)
     assert "  num_threads: 1" in lines
 
 
-def test_the_stored_settings_neither_resume_nor_force() -> None:
-    settings = validate_settings({"checkpoint_settings": {"resume": True, "force": True}})
+@pytest.mark.parametrize("way", ["resume", "force"])
+def test_the_stored_settings_neither_resume_nor_force(way: str) -> None:
+    settings = validate_settings({"checkpoint_settings": {way: True}})
     assert configuration_text(settings) == configuration_text(RunSettings())
 
 
