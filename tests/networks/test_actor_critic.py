@@ -41,7 +41,7 @@ def test_nobody_asking_for_an_action_is_an_empty_batch():
     spec = behavior(ObservationSpec.vector(2), ObservationSpec.image(1, 20, 20), ObservationSpec.entities(3, 2))
     parameters, memory = actor(spec, memory_size=8)(tensors(spec, 0))
     distribution = ActionDistribution(parameters, spec.action_spec, torch.zeros(0, 7, dtype=torch.bool))
-    continuous, discrete = distribution.sample(generator())
+    continuous, discrete = distribution.most_likely()
     assert (continuous.shape, discrete.shape, memory.shape) == ((0, 2), (0, 2), (0, 8))
     assert distribution.log_prob(continuous, discrete).shape == (0,)
 

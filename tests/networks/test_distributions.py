@@ -128,19 +128,6 @@ def test_most_likely_is_the_mean_and_the_best_available_choice(case):
 
 
 @unhurried
-@given(cases(), st.integers(0, 2**32))
-def test_samples_have_the_declared_shape_and_are_available(case, seed):
-    spec = case[0]
-    continuous, discrete = distribution_of(case).sample(generator(seed))
-    assert continuous.shape == (2, spec.continuous_size)
-    assert discrete.shape == (2, spec.discrete_size)
-    assert (continuous.dtype, discrete.dtype) == (torch.float32, torch.int64)
-    for row in range(2):
-        for choice, chances in zip(discrete[row].tolist(), slow_branches(case, row), strict=True):
-            assert chances[choice] > 0.0
-
-
-@unhurried
 @given(cases())
 def test_choice_log_probs_are_joined_in_the_order_of_the_spec(case):
     if not case[0].discrete_size:
@@ -153,31 +140,6 @@ def test_choice_log_probs_are_joined_in_the_order_of_the_spec(case):
         assert all(p == 0.0 for p, shut in zip(found[row].tolist(), masked, strict=True) if shut)
 
 
-@pytest.mark.parametrize("branches", [(3, 3, 3), (2, 3)])
-def test_draws_follow_the_probabilities(branches):
-    total = sum(branches)
-    logits = torch.linspace(-1.0, 2.0, total)
-    mask = torch.zeros(total, dtype=torch.bool)
-    mask[1] = True
-    rows = 20_000
-    parameters = ActionParameters(None, None, logits.expand(rows, total))
-    distribution = ActionDistribution(parameters, ActionSpec.create_discrete(branches), mask.expand(rows, total))
-    _, drawn = distribution.sample(generator(3))
-    expected = distribution.choice_log_probs()[0].exp()
-    counts = torch.cat([torch.bincount(column, minlength=size) for column, size in zip(drawn.T, branches, strict=True)])
-    assert counts[1] == 0
-    # 5 deviations of a binomial: at most 5 * sqrt(0.25 / 20000) = 0.018
-    torch.testing.assert_close(counts / rows, expected, atol=0.018, rtol=0.0)
-
-
-def test_continuous_draws_have_the_mean_and_deviation():
-    rows = 20_000
-    parameters = ActionParameters(torch.tensor([[1.0, -2.0]]).expand(rows, 2), torch.tensor([0.0, 1.0]), None)
-    drawn, _ = ActionDistribution(parameters, ActionSpec.create_continuous(2)).sample(generator(1))
-    torch.testing.assert_close(drawn.mean(0), torch.tensor([1.0, -2.0]), atol=0.1, rtol=0.0)
-    torch.testing.assert_close(drawn.std(0), torch.tensor([1.0, math.e]), atol=0.1, rtol=0.0)
-
-
 def test_a_branch_without_an_available_choice_counts_as_unmasked():
     logits = torch.tensor([[0.5, 1.5, -0.5, 2.0, 1.0]])
     spec = ActionSpec.create_discrete((3, 2))
@@ -185,25 +147,6 @@ def test_a_branch_without_an_available_choice_counts_as_unmasked():
     found = ActionDistribution(ActionParameters(None, None, logits), spec, mask).choice_log_probs()
     torch.testing.assert_close(found[0, :3], logits[0, :3].log_softmax(0))
     assert found[0, 3:].exp().tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize("branches", [(3, 3), (2, 4)])
-def test_a_masked_choice_is_never_drawn_even_when_its_logit_is_huge(branches):
-    logits = torch.full((50_000, 6), -30.0)
-    logits[:, 0] = 80.0
-    mask = torch.zeros(50_000, 6, dtype=torch.bool)
-    mask[:, 0] = True
-    distribution = ActionDistribution(ActionParameters(None, None, logits), ActionSpec.create_discrete(branches), mask)
-    assert not (distribution.sample(generator())[1][:, 0] == 0).any()
-
-
-def test_the_most_extreme_noise_does_not_lift_a_masked_choice(monkeypatch):
-    # Some generators may return an exponential number of exactly 0, whose logarithm would outweigh any mask.
-    monkeypatch.setattr(torch.Tensor, "exponential_", lambda noise, **_: noise.zero_())
-    mask = torch.tensor([[True, False, False]])
-    parameters = ActionParameters(None, None, torch.zeros(1, 3))
-    _, drawn = ActionDistribution(parameters, ActionSpec.create_discrete((3,)), mask).sample(generator())
-    assert drawn.tolist() == [[1]]
 
 
 @pytest.mark.parametrize("branches", [(3, 3), (2, 4)])
@@ -217,7 +160,8 @@ def test_gradients_are_finite_and_zero_for_masked_choices(branches, scale):
     mask[3] = True
     spec = ActionSpec.create_hybrid(2, branches)
     distribution = ActionDistribution(ActionParameters(mean, log_std, logits), spec, mask)
-    torch.autograd.backward((distribution.log_prob(*distribution.sample(generator())) + distribution.entropy()).sum())
+    likely = (part.detach() for part in distribution.most_likely())
+    torch.autograd.backward((distribution.log_prob(*likely) + distribution.entropy()).sum())
     for parameter in (logits, mean, log_std):
         assert parameter.grad is not None
         assert torch.isfinite(parameter.grad).all()
@@ -229,22 +173,9 @@ def test_tables_first_used_while_acting_still_serve_learning():
     spec = ActionSpec.create_discrete((2, 5, 3))
     logits = torch.randn(4, 10, generator=generator(), requires_grad=True)
     with torch.inference_mode():
-        ActionDistribution(ActionParameters(None, None, logits), spec).sample(generator())
+        ActionDistribution(ActionParameters(None, None, logits), spec).choice_log_probs()
     torch.autograd.backward(ActionDistribution(ActionParameters(None, None, logits), spec).entropy().sum())
     assert logits.grad is not None
-
-
-def test_equal_seeds_give_equal_actions_and_leave_the_global_generator_alone():
-    spec = ActionSpec.create_hybrid(2, (3, 4))
-    parameters = ActionParameters(torch.zeros(5, 2), torch.zeros(2), torch.zeros(5, 7))
-    before = torch.get_rng_state()
-    first = ActionDistribution(parameters, spec).sample(generator(9))
-    second = ActionDistribution(parameters, spec).sample(generator(9))
-    other = ActionDistribution(parameters, spec).sample(generator(10))
-    assert torch.equal(first[0], second[0])
-    assert torch.equal(first[1], second[1])
-    assert not torch.equal(first[0], other[0])
-    assert torch.equal(before, torch.get_rng_state())
 
 
 # --- squashed ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The distribution of a batch of actions: sampling, log-probabilities, entropy."""
+"""The distribution of a batch of actions, for learning: log-probabilities and entropy with gradients."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from sparring.specs import ActionSpec
 
 from ._heads import ActionParameters
 
-__all__ = ["LEAST_NOISE", "LOG_SQRT_TWO_PI", "MASKED_LOGIT", "ActionDistribution", "scaled_for_environment"]
+__all__ = ["LOG_SQRT_TWO_PI", "MASKED_LOGIT", "ActionDistribution", "scaled_for_environment"]
 
 MASKED_LOGIT = -1e8
 """Logit of a choice that is not available: its probability is exactly 0 and its log-probability still finite."""
 
 LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-LEAST_NOISE = 1e-37
 _LARGEST_SQUASHED = 1.0 - 1e-6
 
 
@@ -59,35 +58,19 @@ class ActionDistribution:
         assert reference is not None, spec
         self._reference = reference
 
-    def sample(self, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draws one action a row.
-
-        The noise is drawn on the generator's device and then moved, so a CPU generator gives the same noise for every
-        device.
+    def most_likely(self) -> tuple[Tensor, Tensor]:
+        """The mean (its tanh with `squash`) and the most likely choice of each branch.
 
         Returns:
-            Continuous `[B, continuous size]`, not yet scaled for the environment (already through tanh with
-            `squash`), and discrete int64 `[B, branches]`. The continuous part carries gradients to the parameters.
+            Continuous `[B, continuous size]`, not yet scaled for the environment, and discrete int64 `[B, branches]`.
         """
-        continuous = None
-        if self._mean is not None:
-            continuous = self.with_noise(self._noise(generator))
-        if self._logits is None:
-            return self._filled(continuous, None)
-        # Gumbel's trick: the argmax of logits + Gumbel noise follows the categorical; one noise for all branches.
-        noise = torch.empty(self._logits.shape, dtype=torch.float32, device=generator.device)
-        noise.exponential_(generator=generator).clamp_min_(LEAST_NOISE).log_()
-        return self._filled(continuous, (self._logits - noise.to(self._logits.device)).argmax(2))
-
-    def most_likely(self) -> tuple[Tensor, Tensor]:
-        """The mean (its tanh with `squash`) and the most likely choice of each branch; shapes as in `sample`."""
         continuous = self._mean
         if continuous is not None and self.squash:
             continuous = continuous.tanh()
         return self._filled(continuous, None if self._logits is None else self._logits.argmax(2))
 
     def with_noise(self, noise: Tensor) -> Tensor:
-        """The continuous action `[B, continuous size]` that given standard normal noise leads to, as in `sample`."""
+        """The continuous action `[B, continuous size]` that given standard normal noise leads to."""
         raw = self._raw(noise)
         return raw.tanh() if self.squash else raw
 
@@ -103,7 +86,7 @@ class ActionDistribution:
         return raw, log_prob.sum(1)
 
     def log_prob(self, continuous: Tensor, discrete: Tensor) -> Tensor:
-        """Log-probability `[B]` of joint actions, shapes as `sample` returns them."""
+        """Log-probability `[B]` of joint actions, shapes as `most_likely` returns them."""
         total: Tensor | None = None
         if self._mean is not None:
             total = self._continuous_log_probs(continuous).sum(1)

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 from sparring.compilation import entry
 from sparring.specs import ActionSpec
 
-from ._distributions import LEAST_NOISE, LOG_SQRT_TWO_PI
+from ._distributions import LOG_SQRT_TWO_PI
 from ._heads import ActionParameters
 
 __all__ = ["ParameterColumns", "PolicyOutput", "draw_actions"]
+
+_LEAST_NOISE = 1e-37
+"""A generator may give an exponential number of 0, whose logarithm would outweigh everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ def _draw_choices(
                     continue
                 logit = float(logits[row, place])
                 largest = max(largest, logit)
-                noise = 0.0 if greedy[row] else math.log(max(float(exponential[row, place]), LEAST_NOISE))
+                noise = 0.0 if greedy[row] else math.log(max(float(exponential[row, place]), _LEAST_NOISE))
                 if logit - noise > best:
                     best, chosen = logit - noise, place
             total = weighted = 0.0
