@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.learning.tasks import GroupBandit
 from sparring.algorithms import check_algorithms, find_algorithm, registry
-from sparring.algorithms.signals import find_signal, signal_set
+from sparring.algorithms.signals import find_signal
 from sparring.errors import SettingsError
 from sparring.settings import BehaviorSettings
 from tests.algorithms.builders import behavior, bits, experience_of
@@ -44,8 +44,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         pairs = (line.split(" = ") for line in declared.splitlines())
         return [EntryPoint(name, place.strip('"'), group) for name, place in pairs]
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
-    monkeypatch.setattr(signal_set, "entry_points", entry_points)
+    monkeypatch.setattr("sparring.algorithms.plug_ins.entry_points", entry_points)
     return module
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
 from sparring.algorithms.learner import Learner
-from sparring.errors import Finding, SettingsError, nearest
+from sparring.algorithms.plug_ins import find_plug_in, plug_ins
+from sparring.errors import Finding, SettingsError
 from sparring.settings import BehaviorSettings
 
 __all__ = ["ALGORITHM_GROUP", "available_algorithms", "check_algorithms", "find_algorithm"]
 
 ALGORITHM_GROUP = "sparring.algorithms"
 
-# Declared in pyproject.toml as well; named here so that they are also found where the package's metadata is missing
-# (a source tree on the path, a frozen program).
 _BUILT_IN = MappingProxyType(
     {
         "ppo": "sparring.algorithms.ppo:PPOLearner",
@@ -41,30 +40,9 @@ def find_algorithm(trainer_type: str, *, where: str) -> type[Learner]:
         SettingsError: no installed package offers it, or the one that does can't be loaded.
     """
     found = _found()
-    if trainer_type not in found:
-        near = nearest(trainer_type, found, limit=1)
-        raise SettingsError(
-            f"no algorithm is called {trainer_type!r}",
-            where=where,
-            expected=f"one of {', '.join(sorted(found))}",
-            cure=f"did you mean {near[0]!r}?" if near else "install the package that offers it",
-        )
-    try:
-        learner = found[trainer_type].load()
-    except Exception as error:  # a plug-in may raise anything while it is imported
-        raise SettingsError(
-            f"the algorithm {trainer_type!r} can't be loaded",
-            where=where,
-            found=f"{type(error).__name__}: {error}",
-            cure=f"reinstall the package that offers {found[trainer_type].value}",
-        ) from error
-    if not (isinstance(learner, type) and issubclass(learner, Learner)):
-        raise SettingsError(
-            f"the algorithm {trainer_type!r} is not a learner",
-            where=where,
-            found=found[trainer_type].value,
-            expected="a class made from sparring.algorithms.Learner",
-        )
+    learner: type[Learner] = find_plug_in(
+        trainer_type, found, Learner, noun="algorithm", where=where, misfit="is not a learner"
+    )
     return learner
 
 
@@ -93,7 +71,4 @@ def _refusals(name: str, settings: BehaviorSettings) -> Sequence[Finding]:
 
 
 def _found() -> dict[str, EntryPoint]:
-    """Entry points by name; a built-in name can't be taken over by another package."""
-    found = {entry.name: entry for entry in entry_points(group=ALGORITHM_GROUP)}
-    built_in = {name: EntryPoint(name, value, ALGORITHM_GROUP) for name, value in _BUILT_IN.items()}
-    return {**found, **built_in}
+    return plug_ins(ALGORITHM_GROUP, _BUILT_IN)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparring.cli.console import printable
-from sparring.cli.run_options import given_settings, notices, with_run_options
+from sparring.cli.run_options import given_settings, tell_older, with_run_options
 
 if TYPE_CHECKING:
     from sparring.cli.settings_options import Origins
@@ -27,15 +27,11 @@ def config() -> None:
 
 @config.command()
 @click.argument("world", metavar="WORLD|CONFIG")
-@click.option("--config", "file", type=click.Path(path_type=Path), help="Settings file, laid over the world's preset.")
-@click.option("--curriculum", type=click.Path(path_type=Path), help="Lessons beside a settings file of 0.15 or 0.16.")
-@click.option("--sampler", type=click.Path(path_type=Path), help="Samplers beside a settings file of 0.15 or 0.16.")
 @with_run_options
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one value of the settings, a.b=c.")
 def show(
     *,
     world: str,
-    file: Path | None,
+    config: Path | None,
     curriculum: Path | None,
     sampler: Path | None,
     sets: tuple[str, ...],
@@ -44,10 +40,9 @@ def show(
     """Print every value `sparring train` would use with the same arguments, and where it comes from."""
     from sparring.cli.settings_options import ConfigFiles, new_run_settings, world_and_file  # noqa: PLC0415
 
-    for notice in notices(arguments):
-        click.echo(printable(notice), err=True)
-    name, file = world_and_file(world, file)
-    files = ConfigFiles(file, curriculum, sampler)
+    tell_older(arguments)
+    name, config = world_and_file(world, config)
+    files = ConfigFiles(config, curriculum, sampler)
     settings, origins = new_run_settings(name, config=files, given=given_settings(arguments), sets=sets)
     for path, value in _leaves(settings):
         line = f"{'.'.join(map(str, path))} = {json.dumps(value, ensure_ascii=False)}"

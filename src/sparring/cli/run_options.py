@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["EVERY_BEHAVIOR", "Given", "given_settings", "notices", "with_run_options"]
+__all__ = ["EVERY_BEHAVIOR", "Given", "given_settings", "tell_older", "with_run_options"]
 
 EVERY_BEHAVIOR = "*"
 """Stands in a place for every behavior, and for default_settings."""
@@ -110,21 +111,35 @@ _OPTIONS = (
 )
 
 
+_FILE = click.Path(path_type=Path)
+_FILES = (
+    click.option("--config", type=_FILE, help="Settings file, laid over the world's preset."),
+    click.option("--curriculum", type=_FILE, help="Lessons beside a settings file of 0.15 or 0.16."),
+    click.option("--sampler", type=_FILE, help="Samplers beside a settings file of 0.15 or 0.16."),
+)
+_SETS = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one value of the settings, a.b=c.")
+
+
 def with_run_options(function: _Function) -> _Function:
-    """Adds the options to a command, which takes them as `**arguments`."""
-    for option in reversed(_OPTIONS):
-        function = option.declared(function)
+    """Adds the options to a command, which takes `config`, `curriculum`, `sampler`, `sets` and `**arguments`."""
+    for declared in reversed([*_FILES, *(option.declared for option in _OPTIONS), _SETS]):
+        function = declared(function)
     return function
 
 
-def notices(arguments: Mapping[str, Any]) -> list[str]:
-    """What is to be told about older options that were given; arguments by parameter name, None where not given."""
-    older = (option for option in _OPTIONS if option.notice and arguments.get(option.key) is not None)
-    return [f"{option.flag}: {option.notice}" for option in older]
+def tell_older(arguments: Mapping[str, Any]) -> None:
+    """Says what is to be told about older options that were given.
+
+    Args:
+        arguments: by parameter name, None where an option was not given.
+    """
+    for option in _OPTIONS:
+        if option.notice and arguments.get(option.key) is not None:
+            click.echo(f"{option.flag}: {option.notice}", err=True)
 
 
 def given_settings(arguments: Mapping[str, Any]) -> list[Given]:
-    """What the options set; arguments as for `notices`."""
+    """What the options set; arguments as for `tell_older`."""
     given = []
     for option in _OPTIONS:
         value = arguments.get(option.key)

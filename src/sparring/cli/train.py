@@ -14,8 +14,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sparring.cli.console import printable
-from sparring.cli.run_options import Given, given_settings, notices, with_run_options
+from sparring.cli.run_options import Given, given_settings, tell_older, with_run_options
 
 if TYPE_CHECKING:
     from sparring.cli.settings_options import ConfigFiles, Origins
@@ -30,9 +29,6 @@ _GAME = ("env_settings", "env_path")
 
 @click.command(short_help="Train the agents of a world.")
 @click.argument("world", metavar="[WORLD|CONFIG]", required=False)
-@click.option("--config", type=click.Path(path_type=Path), help="Settings file, laid over the world's preset.")
-@click.option("--curriculum", type=click.Path(path_type=Path), help="Lessons beside a settings file of 0.15 or 0.16.")
-@click.option("--sampler", type=click.Path(path_type=Path), help="Samplers beside a settings file of 0.15 or 0.16.")
 @with_run_options
 @click.option(
     "--from",
@@ -40,7 +36,6 @@ _GAME = ("env_settings", "env_path")
     metavar="STEP|best",
     help="With --resume: go on from this checkpoint; steps of all behaviors together.",
 )
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set one value of the settings, a.b=c.")
 @click.option("--dry-run", is_flag=True, help="Print the settings as they would be used, and stop.")
 @click.option("--verbose", is_flag=True, help="As --debug.")
 def train(
@@ -63,8 +58,7 @@ def train(
     """
     from sparring.cli.settings_options import ConfigFiles, world_and_file  # noqa: PLC0415 - keeps `--help` fast
 
-    for notice in notices(arguments):
-        click.echo(printable(notice), err=True)
+    tell_older(arguments)
     world, config = world_and_file(world, config)
     given = given_settings(arguments)
     files = ConfigFiles(config, curriculum, sampler)

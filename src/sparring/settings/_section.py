@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidatorFunctionWrapHandler
@@ -53,7 +53,6 @@ def number_or(kind: type[BaseModel], value: object, handler: ValidatorFunctionWr
     raise PydanticCustomError("wrong_kind", "neither a number nor a section")
 
 
-def not_among(name: str, allowed: Callable[[], list[str]] | list[str]) -> PydanticCustomError:
+def not_among(name: str, allowed: list[str]) -> PydanticCustomError:
     """The error of a name that is none of those allowed."""
-    choices = allowed if isinstance(allowed, list) else allowed()
-    return PydanticCustomError("choice", "one of {choices}", {"choices": ", ".join(choices), "found": name})
+    return PydanticCustomError("choice", "one of {choices}", {"choices": ", ".join(allowed), "found": name})

@@ -12,9 +12,9 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from sparring.settings._schema import value_at
 from sparring.settings._yaml import Path
-from sparring.settings.files import SettingsTree, decoded, read_plain_file
+from sparring.settings.files import decoded, read_plain_file
 from sparring.settings.older import Upgrade, is_older
-from sparring.settings.reading import upgraded_trees, validate_settings
+from sparring.settings.reading import current_tree, upgraded_trees, validate_settings
 
 __all__ = ["converted"]
 
@@ -37,8 +37,7 @@ def converted(
     if len(trees) == 1 and not is_older(trees["settings"]):
         return old.read_bytes(), []
     upgrade = upgraded_trees(trees)
-    origins = {place: trees[file].origins.get(path) for place, (file, path) in upgrade.sources.items()}
-    validate_settings(SettingsTree(upgrade.tree, origins={place: at for place, at in origins.items() if at}))
+    validate_settings(current_tree(upgrade, trees))
     documents = {name: _document(path) for name, path in files.items()}
     written = _Writing(upgrade, documents).node(upgrade.tree, ())
     head = getattr(documents["settings"], "ca", None)

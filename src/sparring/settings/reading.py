@@ -38,6 +38,7 @@ from sparring.settings.run import RunSettings
 __all__ = [
     "SettingsTree",
     "assignment",
+    "current_tree",
     "layered",
     "preset",
     "read_settings_file",
@@ -79,6 +80,11 @@ def _as_current(trees: Mapping[str, SettingsTree], source: str) -> SettingsTree:
         source,
         "".join(f"\n  {note}" for note in upgrade.notes),
     )
+    return current_tree(upgrade, trees)
+
+
+def current_tree(upgrade: Upgrade, trees: Mapping[str, SettingsTree]) -> SettingsTree:
+    """What an upgrade came to, each place with where it stands in the older files."""
     origins = {place: trees[file].origins.get(path) for place, (file, path) in upgrade.sources.items()}
     return SettingsTree(upgrade.tree, origins={place: where for place, where in origins.items() if where})
 

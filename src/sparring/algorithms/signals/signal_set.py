@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sparring.algorithms.plug_ins import find_plug_in, plug_ins
 from sparring.algorithms.signals.signal import RewardSignal, Transitions
-from sparring.errors import SettingsError, nearest
 from sparring.settings import BehaviorSettings
 from sparring.specs import BehaviorSpec
 
@@ -22,7 +21,6 @@ SIGNAL_GROUP = "sparring.reward_signals"
 
 _ROWS_AT_ONCE = 4096
 
-# Declared in pyproject.toml as well, as for algorithms.
 _BUILT_IN = MappingProxyType(
     {
         "extrinsic": "sparring.algorithms.signals.extrinsic:ExtrinsicSignal",
@@ -39,29 +37,10 @@ def find_signal(name: str, *, where: str) -> type[RewardSignal]:
     Raises:
         SettingsError: no installed package offers it, or the one that does can't be loaded.
     """
-    found = {entry.name: entry for entry in entry_points(group=SIGNAL_GROUP)}
-    found |= {built: EntryPoint(built, value, SIGNAL_GROUP) for built, value in _BUILT_IN.items()}
-    if name not in found:
-        near = nearest(name, found, limit=1)
-        raise SettingsError(
-            f"no reward signal is called {name!r}",
-            where=where,
-            expected=f"one of {', '.join(sorted(found))}",
-            cure=f"did you mean {near[0]!r}?" if near else "install the package that offers it",
-        )
-    try:
-        signal = found[name].load()
-    except Exception as error:  # a plug-in may raise anything while it is imported
-        raise SettingsError(
-            f"the reward signal {name!r} can't be loaded", where=where, found=f"{type(error).__name__}: {error}"
-        ) from error
-    if not (isinstance(signal, type) and issubclass(signal, RewardSignal)):
-        raise SettingsError(
-            f"the reward signal {name!r} is none",
-            where=where,
-            found=found[name].value,
-            expected="a class made from sparring.algorithms.signals.RewardSignal",
-        )
+    found = plug_ins(SIGNAL_GROUP, _BUILT_IN)
+    signal: type[RewardSignal] = find_plug_in(
+        name, found, RewardSignal, noun="reward signal", where=where, misfit="is none"
+    )
     return signal
 
 
