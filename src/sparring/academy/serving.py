@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import grpc
 
 from sparring.channels import (
     EngineConfigurationChannel,
     EnvironmentParametersChannel,
+    SideChannel,
     SideChannels,
     StatsAggregationMethod,
     StatsSideChannel,
@@ -32,15 +33,28 @@ from sparring.wire.protocol import CAPABILITIES, COMMUNICATION_VERSION, EXCHANGE
 if TYPE_CHECKING:
     from sparring.specs import BehaviorSpec
 
-__all__ = ["MakeGame", "serve"]
+__all__ = ["GameWithChannels", "ServedGame", "serve"]
 
 _log = logging.getLogger(__name__)
 
-MakeGame = Callable[[int, int], Environment]
+ServedGame: TypeAlias = Callable[[int, int], Environment]
 """Makes the game from the trainer's seed and the number of areas it asks for."""
+
+_Channel = TypeVar("_Channel", bound=SideChannel)
 
 _CONNECT_S = 10.0
 _ACADEMY = "AcademySingleton"
+
+
+@runtime_checkable
+class GameWithChannels(Protocol):
+    """A game that has side channels of its own, and images that travel as PNG."""
+
+    def hand_out_channels(self) -> SideChannels:
+        """The game's ends of all channels, for whoever carries their messages from now on."""
+
+    def compressed_sensors(self, behavior_name: str) -> frozenset[int]:
+        """The sensors of a behavior whose images travel as PNG, by their place."""
 
 
 class _TrainerGoneError(Exception):
@@ -95,7 +109,7 @@ class _Line:
         self._channel.close()
 
 
-def serve(make_game: MakeGame, *, port: int, should_stop: Callable[[], bool] = lambda: False) -> int:
+def serve(make_game: ServedGame, *, port: int, should_stop: Callable[[], bool] = lambda: False) -> int:
     """Plays a game for a trainer until one of both leaves; gives the number of exchanges.
 
     Args:
@@ -136,11 +150,16 @@ class _Session:
         self._announced: set[str] = set()
         major = None if first.introduction is None else major_of(first.introduction.package_version)
         self._channels_first = major is None or major >= 1
-        self._parameters = EnvironmentParametersChannel()
+        known = frozenset[str]() if first.introduction is None else first.introduction.capabilities
+        self._takes_pngs = {"concatenatedPngObservations", "compressedChannelMapping"} <= known
         self._given: tuple[dict[str, float], dict[str, tuple[int, int, list[float]]]] = ({}, {})
-        self._stats = StatsSideChannel()
-        channels = (self._parameters, self._stats, EngineConfigurationChannel(), TrainingAnalyticsChannel())
-        self._channels = SideChannels(channels, keeps_unknown=True)
+        if isinstance(game, GameWithChannels):
+            self._channels = game.hand_out_channels()
+        else:
+            built_in = (EngineConfigurationChannel(), TrainingAnalyticsChannel())
+            self._channels = SideChannels(built_in, keeps_unknown=True)
+        self._parameters = _registered(self._channels, EnvironmentParametersChannel, EnvironmentParametersChannel)
+        self._stats = _registered(self._channels, StatsSideChannel, StatsSideChannel)
 
     def played(self, answer: Answer) -> bytes | None:
         """Does what the trainer says and gives the next request; None when it wants the game to end."""
@@ -181,8 +200,28 @@ class _Session:
         new: dict[str, BehaviorSpec] = {}
         for name, spec in self._game.behavior_specs.items():
             decision, terminal = self._game.get_steps(name)
-            agents[name] = encoded_agents(spec, decision, terminal, channels_first=self._channels_first)
+            agents[name] = encoded_agents(
+                spec,
+                decision,
+                terminal,
+                channels_first=self._channels_first,
+                compressed=self._compressed_sensors(name),
+            )
             if agents[name] and name not in self._announced:
                 self._announced.add(name)
                 new[name] = spec
         return step_request(agents, new, self._channels.take_outgoing())
+
+    def _compressed_sensors(self, name: str) -> frozenset[int]:
+        if self._takes_pngs and isinstance(self._game, GameWithChannels):
+            return self._game.compressed_sensors(name)
+        return frozenset()
+
+
+def _registered(channels: SideChannels, kind: type[_Channel], make: Callable[[], _Channel]) -> _Channel:
+    """The channel of a type, made where there is none."""
+    found = channels.find(kind)
+    if found is None:
+        found = make()
+        channels.register(found)
+    return found

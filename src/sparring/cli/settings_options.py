@@ -20,6 +20,7 @@ from sparring.settings.reading import (
     tree_with,
     validate_settings,
 )
+from sparring.user_code import run_name_of
 from sparring.worlds.registry import find_world
 
 __all__ = ["ConfigFiles", "Origins", "new_run_settings", "stored_settings", "world_and_file"]
@@ -69,7 +70,7 @@ def new_run_settings(
     if world is None:
         return _finished(read, {}, given, sets)
     find_world(world)
-    base = layered({"checkpoint_settings": {"run_id": world}}, preset(world), read)
+    base = layered({"checkpoint_settings": {"run_id": run_name_of(world)}}, preset(world), read)
     return _finished(base, {"env_settings": {"world": world}}, given, sets)
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sparring.cli.run_options import Given, given_settings, tell_older, with_run_options
+from sparring.user_code import run_name_of
 
 if TYPE_CHECKING:
     from sparring.cli.settings_options import ConfigFiles, Origins
@@ -148,7 +149,7 @@ def _resumed(
     from sparring.errors import SettingsError  # noqa: PLC0415
 
     run_id = said.get(("checkpoint_settings", "run_id"))
-    name = run_id or world
+    name = run_id or (None if world is None else run_name_of(world))
     if name is None:
         raise SettingsError("no run is named", where="--resume", cure="name it with --run-id")
     results_dir = said.get(("checkpoint_settings", "results_dir"), "results")
@@ -167,7 +168,7 @@ def _going_on(settings: RunSettings) -> str:
     """The command that goes on with a run."""
     start, world = settings.checkpoint_settings, settings.env_settings.world
     words = ["sparring", "train", *([] if world is None else [world]), "--resume"]
-    if start.run_id != world:
+    if world is None or start.run_id != run_name_of(world):
         words += ["--run-id", start.run_id]
     if start.results_dir != "results":
         words += ["--results-dir", start.results_dir]

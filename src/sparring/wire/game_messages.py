@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,12 +16,14 @@ from sparring.wire.agents import parsed
 from sparring.wire.behaviors import brain_parameters
 from sparring.wire.exchange import Introduction
 from sparring.wire.framing import delimited
+from sparring.wire.images import encoded_image
 from sparring.wire.messages import message_class
 from sparring.wire.protocol import capabilities_of
 
 __all__ = ["Answer", "encoded_agents", "introduction_request", "read_answer", "ready_request", "step_request"]
 
 _RUNNING = 200
+_PNG = 1
 
 
 @dataclass(slots=True)
@@ -118,7 +120,12 @@ def step_request(agents: Mapping[str, bytes], announced: Mapping[str, BehaviorSp
 
 
 def encoded_agents(
-    spec: BehaviorSpec, decision: DecisionSteps, terminal: TerminalSteps, *, channels_first: bool = True
+    spec: BehaviorSpec,
+    decision: DecisionSteps,
+    terminal: TerminalSteps,
+    *,
+    channels_first: bool = True,
+    compressed: Collection[int] = (),
 ) -> bytes:
     """The bytes of a `ListAgentInfoProto`: ends first, then those that ask.
 
@@ -128,8 +135,12 @@ def encoded_agents(
         spec: of the behavior.
         decision, terminal: the columns.
         channels_first: how images are laid out; trainers before 1.0.0 want height, width, channels.
+        compressed: the sensors whose images are sent as PNG, by their place.
     """
-    frames = [_Frame(sensor, channels_first) for sensor in spec.observation_specs]
+    frames = [
+        _Frame(sensor, channels_first, is_compressed=place in compressed)
+        for place, sensor in enumerate(spec.observation_specs)
+    ]
     mask = None if decision.action_mask is None else np.concatenate(list(decision.action_mask), axis=1)
     out = bytearray()
     for steps in (terminal, decision):
@@ -156,18 +167,29 @@ def encoded_agents(
 class _Frame:
     """What is written around the numbers of a sensor, the same for every agent."""
 
-    def __init__(self, sensor: ObservationSpec, channels_first: bool) -> None:
+    def __init__(self, sensor: ObservationSpec, channels_first: bool, *, is_compressed: bool) -> None:
+        self._is_compressed = is_compressed
         self._is_turned = len(sensor.shape) == 3 and not channels_first
         shape, properties = sensor.shape, [int(value) for value in sensor.dimension_property]
         if self._is_turned:
             shape, properties = (shape[1], shape[2], shape[0]), [properties[1], properties[2], properties[0]]
         proto = message_class("ObservationProto")(shape=shape, dimension_properties=properties, name=sensor.name)
         proto.observation_type = int(sensor.observation_type)
+        if is_compressed:
+            proto.compression_type = _PNG
+            proto.compressed_channel_mapping.extend(_stored_channels(sensor.shape[0]))
         self._rest: bytes = proto.SerializeToString()
 
     def laid_out(self, column: NDArray[np.float32]) -> NDArray[np.float32]:
-        turned = column.transpose(0, 2, 3, 1) if self._is_turned else column
+        turned = column.transpose(0, 2, 3, 1) if self._is_turned and not self._is_compressed else column
         return np.ascontiguousarray(turned, dtype="<f4")
 
     def wrapped(self, row: NDArray[np.float32]) -> bytes:
+        if self._is_compressed:
+            return delimited(13, self._rest + delimited(3, encoded_image(row)))
         return delimited(13, self._rest + delimited(4, delimited(1, row.tobytes())))
+
+
+def _stored_channels(channels: int) -> list[int]:
+    """Where each channel of the PNGs goes: one of gray is stored three times over, missing ones are dropped."""
+    return [0, 0, 0] if channels == 1 else [*range(channels), *[-1] * (-channels % 3)]

@@ -49,7 +49,12 @@ def decoded_image(
 
 
 def encoded_image(image: NDArray[np.float32]) -> bytes:
-    """PNGs of an image `[channels, height, width]` between 0 and 1; missing channels of the last PNG are black."""
+    """PNGs of an image `[channels, height, width]` between 0 and 1.
+
+    Gray is stored three times over; else missing channels of the last PNG are black.
+    """
+    if len(image) == 1:
+        image = np.repeat(image, 3, axis=0)
     channels = len(image)
     padded = np.zeros((-(-channels // 3) * 3, *image.shape[1:]), np.float32)
     padded[:channels] = image

@@ -3,6 +3,8 @@
 A package adds a world with an entry point in the group `sparring.worlds`; it names something that is called like
 `SoccerTwos(num_arenas=8, seed=0, threads=1)` and gives an `Environment`. Listing loads neither these nor the built-in
 worlds; a world that cannot be loaded is an error, with its name, for whoever asks for it.
+
+`FILE.py:NAME` is a world as well: NAME in that script is called like the above.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Protocol
 
 from sparring.environments.environment import Environment
 from sparring.errors import SettingsError, nearest
+from sparring.user_code import load_function, script_path
 
 __all__ = ["CreateWorld", "WorldInfo", "available_worlds", "create_world", "find_world"]
 
@@ -101,9 +104,17 @@ def create_world(name: str, *, num_arenas: int = 8, seed: int = 0, threads: int 
 def find_world(name: str) -> WorldInfo:
     """The world of a name, not loaded yet.
 
+    Args:
+        name: one of `available_worlds()`, or `FILE.py:NAME`.
+
     Raises:
         SettingsError: there is none; names those most like it.
     """
+    script = script_path(name)
+    if script is not None:
+        if not script.is_file():
+            raise SettingsError("there is no such script", where="world", found=name, expected="FILE.py:NAME")
+        return WorldInfo(name, f"From {script}.", "", _of_script(name))
     worlds = {world.name: world for world in available_worlds()}
     if name not in worlds:
         close = nearest(name, worlds)
@@ -138,9 +149,23 @@ def _loader(name: str, points: list[EntryPoint], sources: str) -> Callable[..., 
                 found=f"{type(error).__name__}: {error}",
                 cure="reinstall or uninstall that package; the other worlds work without it",
             ) from error
-        world = make(num_arenas=num_arenas, seed=seed, threads=threads)
-        if not isinstance(world, Environment):
-            raise SettingsError(f"world {name!r} is not an Environment", where=sources, found=type(world).__name__)
-        return world
+        return _made(make, name, sources, num_arenas=num_arenas, seed=seed, threads=threads)
 
     return create
+
+
+def _of_script(place: str) -> CreateWorld:
+    def create(*, num_arenas: int, seed: int, threads: int) -> Environment:
+        make = load_function(place, where="world")
+        return _made(make, place, place, num_arenas=num_arenas, seed=seed, threads=threads)
+
+    return create
+
+
+def _made(
+    make: Callable[..., object], name: str, source: str, *, num_arenas: int, seed: int, threads: int
+) -> Environment:
+    world = make(num_arenas=num_arenas, seed=seed, threads=threads)
+    if not isinstance(world, Environment):
+        raise SettingsError(f"world {name!r} is not an Environment", where=source, found=type(world).__name__)
+    return world

@@ -1,0 +1,204 @@
+"""What the academy keeps of each agent, and how agents become columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparring.academy.actuators import ActionMask, Actions, Actuator, parts_of
+from sparring.academy.sensors import Sensor
+from sparring.errors import SpecError
+from sparring.specs import BehaviorSpec
+from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
+
+if TYPE_CHECKING:
+    from sparring.academy.agent import Agent, DecisionRequester
+    from sparring.academy.models import Model
+    from sparring.academy.recorder import DemonstrationRecorder
+
+__all__ = ["Ended", "Seat", "asking_columns", "ended_columns", "give_actions"]
+
+FloatArray: TypeAlias = NDArray[np.float32]
+
+
+class Ended(NamedTuple):
+    """An episode that ended, until it is told."""
+
+    obs: list[FloatArray]
+    reward: float
+    group_reward: float
+    group: int
+    interrupted: bool
+    score: float
+
+
+@dataclass(slots=True, eq=False)
+class Seat:
+    """One agent as the academy sees it.
+
+    Attributes:
+        agent: whose seat it is.
+        number: its id, the same for all its episodes.
+        name: full name of its behavior.
+        area: the copy of the game it lives in.
+        spec: what it sees and does.
+        sensors, actuators: in the order of their names.
+        max_step: environment steps after which an episode is interrupted; 0 for never.
+        group: the number of its group, 0 without one.
+        reward, group_reward: gathered since its last decision.
+        cumulative_reward: gathered since its episode began, without the group's.
+        steps: environment steps of this episode.
+        episodes: episodes that ended.
+        wants_decision, wants_action: what was requested for this step.
+        has_asked: whether it asked for a decision in this episode; one that never did is not told of.
+        actions: the last ones chosen.
+        model: what chooses where no trainer does.
+        memory: what the model remembers of this episode.
+        recorders: that write down what it does.
+        requester: that asks for its decisions.
+        ended: the episode that ended since the last exchange.
+    """
+
+    agent: Agent
+    number: int
+    name: str
+    area: int
+    spec: BehaviorSpec
+    sensors: Sequence[Sensor]
+    actuators: Sequence[Actuator]
+    max_step: int
+    group: int = 0
+    reward: float = 0.0
+    group_reward: float = 0.0
+    cumulative_reward: float = 0.0
+    steps: int = 0
+    episodes: int = 0
+    wants_decision: bool = False
+    wants_action: bool = False
+    has_asked: bool = False
+    actions: Actions = field(init=False)
+    model: Model | None = None
+    memory: FloatArray | None = None
+    recorders: list[DemonstrationRecorder] = field(default_factory=list)
+    requester: DecisionRequester | None = None
+    ended: Ended | None = None
+
+    def __post_init__(self) -> None:
+        self.actions = Actions.zeros(self.spec.action_spec)
+
+    def observe(self, out: Sequence[FloatArray]) -> None:
+        """Writes what the agent perceives into one array of zeros a sensor."""
+        self.agent.gather_observations()
+        for sensor, array in zip(self.sensors, out, strict=True):
+            sensor.write(array)
+
+    def act(self) -> None:
+        """Carries the last actions out if that was requested, and interrupts the episode at its last step."""
+        if self.wants_action:
+            self.wants_action = False
+            for actuator, part in parts_of(self.actuators, self.actions):
+                actuator.on_action_received(part)
+        if 0 < self.max_step <= self.steps:
+            self.end(interrupted=True)
+            self.begin()
+
+    def choose_by_heuristic(self) -> bool:
+        """Lets the agent's own rules choose; False if it has none."""
+        self.actions = Actions.zeros(self.spec.action_spec)
+        parts = parts_of(self.actuators, self.actions)
+        has_rules = [actuator.heuristic(part) for actuator, part in parts]  # every one of them is to choose
+        return any(has_rules)
+
+    def end(self, *, interrupted: bool, score: float = float("nan")) -> None:
+        """Ends the episode with what the agent perceives last; `begin` starts the next one."""
+        if self.has_asked:
+            obs = [np.zeros(sensor.spec.shape, np.float32) for sensor in self.sensors]
+            self.observe(obs)
+            self.ended = Ended(obs, self.reward, self.group_reward, self.group, interrupted, score)
+            steps = ended_columns(self.spec, [self])
+            for recorder in self.recorders:
+                recorder.write_end(steps)
+            self.episodes += 1
+        self._clear()
+
+    def begin(self) -> None:
+        """Starts an episode."""
+        self._clear()
+        self.agent.on_episode_begin()
+
+    def _clear(self) -> None:
+        self.reward = self.group_reward = self.cumulative_reward = 0.0
+        self.steps = 0
+        self.wants_decision = self.wants_action = self.has_asked = False
+        self.actions = Actions.zeros(self.spec.action_spec)
+        self.memory = None
+        for sensor in self.sensors:
+            sensor.reset()
+
+
+def asking_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> DecisionSteps:
+    """The agents that ask for a decision; what they gathered since the last one is handed over.
+
+    Raises:
+        SpecError: every choice of a branch is masked.
+    """
+    count = len(seats)
+    obs = [np.zeros((count, *sensor.shape), np.float32) for sensor in spec.observation_specs]
+    mask = [np.zeros((count, size), np.bool_) for size in spec.action_spec.discrete_branches]
+    for row, seat in enumerate(seats):
+        seat.observe([sensor[row] for sensor in obs])
+        first = 0
+        for actuator in seat.actuators:
+            last = first + actuator.spec.discrete_size
+            actuator.write_action_mask(ActionMask([branch[row] for branch in mask[first:last]]))
+            first = last
+    for number, branch in enumerate(mask):
+        if branch.all(axis=1).any():
+            raise SpecError(
+                f"every choice in branch {number} is masked",
+                where=seats[int(branch.all(axis=1).argmax())].name,
+                cure="leave at least one choice of every branch available",
+            )
+    steps = DecisionSteps(
+        obs=obs,
+        reward=np.array([seat.reward for seat in seats], np.float32),
+        agent_id=np.array([seat.number for seat in seats], np.int32),
+        action_mask=mask if any(branch.any() for branch in mask) else None,
+        group_id=np.array([seat.group for seat in seats], np.int32),
+        group_reward=np.array([seat.group_reward for seat in seats], np.float32),
+        arena_id=np.array([seat.area for seat in seats], np.int32),
+    )
+    for seat in seats:
+        seat.reward = seat.group_reward = 0.0
+        seat.has_asked, seat.wants_decision, seat.wants_action = True, False, True
+        seat.actions = Actions.zeros(spec.action_spec)  # whoever is given none does nothing
+    return steps
+
+
+def ended_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> TerminalSteps:
+    """The agents whose episode ended."""
+    ended = [seat.ended for seat in seats if seat.ended is not None]
+    scores = np.array([end.score for end in ended], np.float32)
+    return TerminalSteps(
+        obs=[
+            np.stack([end.obs[sensor] for end in ended]) if ended else np.zeros((0, *each.shape), np.float32)
+            for sensor, each in enumerate(spec.observation_specs)
+        ],
+        reward=np.array([end.reward for end in ended], np.float32),
+        interrupted=np.array([end.interrupted for end in ended], np.bool_),
+        agent_id=np.array([seat.number for seat in seats], np.int32),
+        group_id=np.array([end.group for end in ended], np.int32),
+        group_reward=np.array([end.group_reward for end in ended], np.float32),
+        arena_id=np.array([seat.area for seat in seats], np.int32),
+        match_score=None if np.isnan(scores).all() else scores,
+    )
+
+
+def give_actions(seats: Sequence[Seat], batch: ActionBatch) -> None:
+    """Hands each agent its row of the actions that were chosen."""
+    for row, seat in enumerate(seats):
+        seat.actions = Actions(batch.continuous[row].copy(), batch.discrete[row].copy())
