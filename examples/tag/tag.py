@@ -26,18 +26,18 @@ from sparring.specs import ActionSpec
 
 Vector = NDArray[np.float64]
 
-HALF = 5.0
+HALF = 4.0
 """From the middle of the square to its walls, in meters."""
-REACH = 0.6
+REACH = 0.8
 """How near the chaser must come, in meters."""
-LONGEST = 200
+LONGEST = 150
 """Steps of a match."""
 
 
 class Player(Agent):
     """One of the two; pushes itself about on the ground."""
 
-    def __init__(self, academy: Academy, behavior: str, *, team: int, area: int, push: float) -> None:
+    def __init__(self, academy: Academy, behavior: str, *, team: int, area: int, push: float, flees: bool) -> None:
         super().__init__(
             academy, behavior, team=team, area=area, actions=ActionSpec.create_continuous(2), vector_size=8
         )
@@ -46,24 +46,29 @@ class Player(Agent):
         self.other = self
         self._rng = academy.rng
         self._push = push
+        self._flees = flees
         DecisionRequester(self, period=4)
 
     def on_episode_begin(self) -> None:
+        """Starts anywhere, at rest."""
         self.place = self._rng.uniform(-HALF, HALF, 2)
         self.velocity = np.zeros(2)
 
     def collect_observations(self, sensor: VectorSensor) -> None:
+        """Sees itself and the other one."""
         sensor.add(self.place / HALF)
         sensor.add(self.velocity)
         sensor.add((self.other.place - self.place) / HALF)
         sensor.add(self.other.velocity)
 
     def on_action_received(self, actions: Actions) -> None:
+        """Pushes itself."""
         self.velocity += self._push * actions.continuous.clip(-1.0, 1.0)
 
     def heuristic(self, actions: Actions) -> None:
-        away = self.other.place - self.place
-        actions.continuous[:] = away / (np.linalg.norm(away) + 1e-6) * (1.0 if self.behavior_name < "D" else -1.0)
+        """Runs straight at the other one, or away."""
+        way = self.other.place - self.place
+        actions.continuous[:] = way / (np.linalg.norm(way) + 1e-6) * (-1.0 if self._flees else 1.0)
 
     def move(self) -> None:
         """Moves one step: the ground brakes, walls stop."""
@@ -79,8 +84,8 @@ class Match:
     def __init__(self, academy: Academy, area: int) -> None:
         self._statistics = academy.statistics
         self._parameters = academy.environment_parameters
-        self.chaser = Player(academy, "Chaser", team=0, area=area, push=0.03)
-        self.runner = Player(academy, "Runner", team=1, area=area, push=0.025)
+        self.chaser = Player(academy, "Chaser", team=0, area=area, push=0.05, flees=False)
+        self.runner = Player(academy, "Runner", team=1, area=area, push=0.03, flees=True)
         self.chaser.other, self.runner.other = self.runner, self.chaser
 
     def update(self) -> None:

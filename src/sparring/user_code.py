@@ -42,7 +42,8 @@ def load_function(place: str, *, where: str) -> Callable[..., Any]:
         raise SettingsError("there is no such script", where=where, found=place, expected="FILE.py:NAME")
     name = place.rpartition(":")[2]
     spec = importlib.util.spec_from_file_location(f"sparring_script_{path.stem}", path)
-    assert spec is not None and spec.loader is not None, f"{path} ends with .py"
+    assert spec is not None, f"{path} ends with .py"
+    assert spec.loader is not None, f"{path} ends with .py"
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)

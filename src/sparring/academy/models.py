@@ -127,13 +127,11 @@ class OnnxModel:
                 )
         actions = spec.action_spec
         for what, found, expected in (
-            ("number of continuous actions", actions.continuous_size, self._continuous),
-            ("sizes of discrete branches", actions.discrete_branches, self._branches),
+            ("number of continuous actions is", actions.continuous_size, self._continuous),
+            ("sizes of discrete branches are", actions.discrete_branches, self._branches),
         ):
             if found != expected:
-                findings.append(
-                    Finding(f"the agent has another {what} than the model", where, str(found), str(expected))
-                )
+                findings.append(Finding(f"the agent's {what} not the model's", where, str(found), str(expected)))
         if findings:
             raise SpecError(findings)
 

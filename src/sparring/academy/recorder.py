@@ -29,7 +29,7 @@ class StatsRecorder:
         self._channel = channel
 
     def add(self, key: str, value: float, aggregation: StatsAggregationMethod = StatsAggregationMethod.AVERAGE) -> None:
-        """Reports a value; a slash in the key groups curves."""
+        """Reports a value; a slash in the key, which is ASCII, groups curves."""
         self._channel.add_stat(key, value, aggregation)
 
 

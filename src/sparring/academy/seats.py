@@ -55,7 +55,7 @@ class Seat:
         episodes: episodes that ended.
         wants_decision, wants_action: what was requested for this step.
         has_asked: whether it asked for a decision in this episode; one that never did is not told of.
-        actions: the last ones chosen.
+        actions, parts: the last ones chosen, and the part of each actuator.
         model: what chooses where no trainer does.
         memory: what the model remembers of this episode.
         recorders: that write down what it does.
@@ -81,6 +81,7 @@ class Seat:
     wants_action: bool = False
     has_asked: bool = False
     actions: Actions = field(init=False)
+    parts: list[tuple[Actuator, Actions]] = field(init=False)
     model: Model | None = None
     memory: FloatArray | None = None
     recorders: list[DemonstrationRecorder] = field(default_factory=list)
@@ -88,7 +89,12 @@ class Seat:
     ended: Ended | None = None
 
     def __post_init__(self) -> None:
-        self.actions = Actions.zeros(self.spec.action_spec)
+        self.set_actions(Actions.zeros(self.spec.action_spec))
+
+    def set_actions(self, actions: Actions) -> None:
+        """Keeps what is to be carried out."""
+        self.actions = actions
+        self.parts = parts_of(self.actuators, actions)
 
     def observe(self, out: Sequence[FloatArray]) -> None:
         """Writes what the agent perceives into one array of zeros a sensor."""
@@ -100,7 +106,7 @@ class Seat:
         """Carries the last actions out if that was requested, and interrupts the episode at its last step."""
         if self.wants_action:
             self.wants_action = False
-            for actuator, part in parts_of(self.actuators, self.actions):
+            for actuator, part in self.parts:
                 actuator.on_action_received(part)
         if 0 < self.max_step <= self.steps:
             self.end(interrupted=True)
@@ -108,9 +114,8 @@ class Seat:
 
     def choose_by_heuristic(self) -> bool:
         """Lets the agent's own rules choose; False if it has none."""
-        self.actions = Actions.zeros(self.spec.action_spec)
-        parts = parts_of(self.actuators, self.actions)
-        has_rules = [actuator.heuristic(part) for actuator, part in parts]  # every one of them is to choose
+        self.set_actions(Actions.zeros(self.spec.action_spec))
+        has_rules = [actuator.heuristic(part) for actuator, part in self.parts]  # every one of them is to choose
         return any(has_rules)
 
     def end(self, *, interrupted: bool, score: float = float("nan")) -> None:
@@ -134,7 +139,7 @@ class Seat:
         self.reward = self.group_reward = self.cumulative_reward = 0.0
         self.steps = 0
         self.wants_decision = self.wants_action = self.has_asked = False
-        self.actions = Actions.zeros(self.spec.action_spec)
+        self.set_actions(Actions.zeros(self.spec.action_spec))
         self.memory = None
         for sensor in self.sensors:
             sensor.reset()
@@ -175,7 +180,7 @@ def asking_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> DecisionSteps:
     for seat in seats:
         seat.reward = seat.group_reward = 0.0
         seat.has_asked, seat.wants_decision, seat.wants_action = True, False, True
-        seat.actions = Actions.zeros(spec.action_spec)  # whoever is given none does nothing
+        seat.set_actions(Actions.zeros(spec.action_spec))  # whoever is given none does nothing
     return steps
 
 
@@ -201,4 +206,4 @@ def ended_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> TerminalSteps:
 def give_actions(seats: Sequence[Seat], batch: ActionBatch) -> None:
     """Hands each agent its row of the actions that were chosen."""
     for row, seat in enumerate(seats):
-        seat.actions = Actions(batch.continuous[row].copy(), batch.discrete[row].copy())
+        seat.set_actions(Actions(batch.continuous[row].copy(), batch.discrete[row].copy()))

@@ -1,6 +1,7 @@
 """One run composed from the parts: collecting, learning, reporting, saving, evaluating."""
 
 from sparring.training.evaluation import EvaluationRow, Tally, duel, play_matches
+from sparring.training.policy_models import PolicyModel, load_model
 from sparring.training.progress import BehaviorProgress, Observer, RunProgress, SilentObserver
 from sparring.training.session import RunReport, evaluate_run, export_run, run_training
 
@@ -8,6 +9,7 @@ __all__ = [
     "BehaviorProgress",
     "EvaluationRow",
     "Observer",
+    "PolicyModel",
     "RunProgress",
     "RunReport",
     "SilentObserver",
@@ -15,6 +17,7 @@ __all__ = [
     "duel",
     "evaluate_run",
     "export_run",
+    "load_model",
     "play_matches",
     "run_training",
 ]

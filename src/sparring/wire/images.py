@@ -33,11 +33,10 @@ def decoded_image(
     stored = np.concatenate([_channels(png, height, width) for png in _split(data)])
     if not mapping:
         if channels == 1:
-            gray: NDArray[np.float32] = stored[:3].mean(axis=0, keepdims=True, dtype=np.float32)
-            return gray
+            return _mean(stored[:3])[None]
         if len(stored) < channels:
             raise WireError("an image has too few channels", found=str(len(stored)), expected=str(channels))
-        return stored[:channels]
+        return stored[:channels].astype(np.float32) / np.float32(255.0)
     targets = np.asarray(mapping)
     if len(targets) != len(stored) or sorted({*targets[targets >= 0].tolist()}) != list(range(channels)):
         raise WireError(
@@ -45,7 +44,7 @@ def decoded_image(
             found=f"{list(mapping)} for {len(stored)} stored channels",
             expected=f"one entry a stored channel, with every channel from 0 to {channels - 1}",
         )
-    return np.stack([stored[targets == channel].mean(axis=0, dtype=np.float32) for channel in range(channels)])
+    return np.stack([_mean(stored[targets == channel]) for channel in range(channels)])
 
 
 def encoded_image(image: NDArray[np.float32]) -> bytes:
@@ -76,7 +75,14 @@ def _split(data: bytes) -> list[bytes]:
     return [data[begin:end] for begin, end in zip(starts, [*starts[1:], len(data)], strict=True)]
 
 
-def _channels(png: bytes, height: int, width: int) -> NDArray[np.float32]:
+def _mean(stored: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The mean of channels between 0 and 1; of whole numbers, so that equal ones give themselves to the last bit."""
+    total = stored.sum(axis=0, dtype=np.int32).astype(np.float32)
+    mean: NDArray[np.float32] = total / np.float32(255.0 * len(stored))
+    return mean
+
+
+def _channels(png: bytes, height: int, width: int) -> NDArray[np.uint8]:
     """The three channels of one PNG; its size is looked at before anything is decoded."""
     try:
         with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
@@ -93,4 +99,4 @@ def _channels(png: bytes, height: int, width: int) -> NDArray[np.float32]:
         raise
     except Exception as error:  # Pillow raises whatever a damaged file makes it stumble over
         raise WireError("an image is damaged", found=f"{type(error).__name__}: {error}") from None
-    return np.ascontiguousarray(pixels.transpose(2, 0, 1), dtype=np.float32) / np.float32(255.0)
+    return pixels.transpose(2, 0, 1)
