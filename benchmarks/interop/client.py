@@ -1,5 +1,7 @@
 """Plays a game with the known toolkit's own client and prints what it saw; runs where its packages are installed.
 
+Every discrete branch gets its second choice, every continuous action a half, at every decision.
+
 python client.py GAME PORT SEED STEPS
 """
 
@@ -24,7 +26,8 @@ def main() -> None:
             asked, ended = asked + len(decision), ended + len(terminal)
             if len(decision):
                 actions = environment.behavior_specs[name].action_spec.empty_action(len(decision))
-                actions.discrete[:, 0] = 1
+                actions.discrete[:] = 1
+                actions.continuous[:] = 0.5
                 environment.set_actions(name, actions)
         environment.step()
     names = sorted(environment.behavior_specs)
