@@ -94,3 +94,21 @@ def test_a_built_in_name_cannot_be_taken_over_and_a_double_one_is_refused(monkey
 def test_settings_out_of_range_are_refused():
     with pytest.raises(SettingsError, match="num_arenas is too small"):
         create_world("soccer_twos", num_arenas=0)
+
+
+def test_a_script_is_a_world(tmp_path):
+    script = tmp_path / "game.py"
+    script.write_text(
+        "from sparring.worlds.soccer import SoccerTwos\n\ndef world(**options):\n    return SoccerTwos(**options)\n"
+        "\ndef nothing(**options):\n    return 3\n"
+    )
+    info = registry.find_world(f"{script}:world")
+    assert info.name == f"{script}:world"
+    with info.create(num_arenas=2, seed=1, threads=1) as world:
+        assert list(world.behavior_specs) == ["SoccerTwos?team=0", "SoccerTwos?team=1"]
+    with pytest.raises(SettingsError, match="is not an Environment; found int"):
+        create_world(f"{script}:nothing")
+    with pytest.raises(SettingsError, match="nothing to call by the name 'wrld'"):
+        create_world(f"{script}:wrld")
+    with pytest.raises(SettingsError, match="there is no such script"):
+        registry.find_world(f"{tmp_path}/other.py:world")
