@@ -223,7 +223,7 @@ def train(row: Row, *, seed: int) -> Policy:
             timers=Timers(),
             generator=torch.Generator().manual_seed(seed),
         )
-        while not collector.is_finished:
+        while not collector.roster.is_finished:
             collector.step()
     return collector.behaviors["Control"].policy
 

@@ -35,6 +35,6 @@ def play(task: Task, settings: dict[str, Any], *, steps: int, seed: int = 0, las
         timers=Timers(),
         generator=torch.Generator().manual_seed(seed),
     )
-    while not collector.is_finished:
+    while not collector.roster.is_finished:
         collector.step()
     return float(np.mean(task.scores[-last:]))

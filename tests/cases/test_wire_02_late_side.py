@@ -44,6 +44,6 @@ def test_the_turn_waits_for_the_other_side(free_port: int) -> None:
         learning = []
         for _ in range(game.length):
             collector.step()
-            learning.append(collector.learning_names())
+            learning.append(collector.roster.learning_names())
     assert learning[:6] == [["Sheep"]] * 6
     assert ["Wolf"] in learning[6:]

@@ -104,7 +104,7 @@ def test_side_that_is_not_learning_is_told_nothing(make_desk: MakeDesk) -> None:
 def test_roles_in_the_report_change_with_the_turn(make_desk: MakeDesk) -> None:
     desk = make_desk(match_of("Left?team=0", "Right?team=1"), team_change=20)
     desk.play(11)
-    assert desk.collector.learning_names() == ["Right"]
+    assert desk.collector.roster.learning_names() == ["Right"]
     told = desk.play(2)
     assert told["Left"] == {}
     assert both(told["Right"]["Environment/Cumulative Reward"])[:2] == (-1.0, -1.0)

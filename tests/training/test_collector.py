@@ -24,7 +24,8 @@ from sparring.settings import BehaviorSettings, RunSettings
 from sparring.specs import BehaviorId, BehaviorSpec
 from sparring.statistics import Statistics, Timers
 from sparring.steps import DecisionSteps, TerminalSteps
-from sparring.training.collector import Collector, settings_for
+from sparring.training.collector import Collector
+from sparring.training.roster import settings_for
 from tests.builders import TRACED, ScriptedGame, exchange
 
 COMPLETE, PENDING, TAIL, DROPPED = RowStatus.COMPLETE, RowStatus.PENDING, RowStatus.TAIL, RowStatus.DROPPED
@@ -359,7 +360,7 @@ def test_a_behavior_may_come_later() -> None:
     for _ in range(5):
         collector.step()
     assert collector.behaviors["Late"].steps == 2
-    assert collector.seats() == {("Duel", 0): 1, ("Late", 3): 1}
+    assert collector.roster.seats() == {("Duel", 0): 1, ("Late", 3): 1}
 
 
 def test_a_behavior_the_settings_do_not_list_is_refused_with_the_nearest_that_is() -> None:

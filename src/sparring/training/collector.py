@@ -15,7 +15,7 @@ The order within a step is what the rest relies on:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -24,28 +24,26 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sparring.algorithms import Learner
 from sparring.environments import Environment
-from sparring.errors import NonFiniteError, SettingsError
+from sparring.errors import NonFiniteError
 from sparring.networks.policy import Policy
 from sparring.rollouts import NO_ROW, AgentTable, RowStatus
-from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent, MatchResult
-from sparring.settings import BehaviorSettings, RunSettings
-from sparring.specs import BehaviorId, BehaviorSpec
-from sparring.statistics import Aggregation, Statistics, Timers
+from sparring.selfplay import LIVE, UNSEATED, Lineup, LineupEvent
+from sparring.settings import RunSettings
+from sparring.specs import BehaviorId
+from sparring.statistics import Statistics, Timers
 from sparring.steps import DecisionSteps, TerminalSteps
 from sparring.training.acting import Asking, act_for_all, joined_mask
 from sparring.training.behavior import BehaviorTraining
 from sparring.training.door import check_steps, clean_steps
 from sparring.training.lessons import Advance, Lessons
-from sparring.training.refusals import unlisted
+from sparring.training.reports import Reports
+from sparring.training.roster import MakeLearner, Roster
 from sparring.training.seeds import SeedStreams
 
-__all__ = ["Collector", "settings_for"]
+__all__ = ["Collector"]
 
 _log = logging.getLogger(__name__)
-
-MakeLearner = Callable[[str, BehaviorSpec, BehaviorSettings], Learner]
 
 
 @dataclass(slots=True)
@@ -64,19 +62,6 @@ class _Read:
     mask: NDArray[np.bool_] | None
 
 
-def settings_for(settings: RunSettings, name: str) -> BehaviorSettings:
-    """The settings of a behavior the game announced.
-
-    Raises:
-        SettingsError: it is not listed and there are no default_settings.
-    """
-    if name in settings.behaviors:
-        return settings.behaviors[name]
-    if settings.default_settings is not None:
-        return settings.default_settings
-    raise SettingsError([unlisted(settings, name)])
-
-
 class Collector:
     """Steps a game, records experience by slot, and lets learners learn from it.
 
@@ -91,6 +76,7 @@ class Collector:
         second_thread: lets snapshots act beside the learner; results do not depend on it.
 
     Attributes:
+        roster: who takes part, and who of them learns.
         advance: the lessons that began in the latest step, None if none did.
     """
 
@@ -111,53 +97,20 @@ class Collector:
         self.lineup = lineup
         self.lessons = Lessons({}, SeedStreams(0)) if lessons is None else lessons
         self.advance: Advance | None = None
-        self.behaviors: dict[str, BehaviorTraining] = {}
+        self.roster = Roster(settings, make_learner=make_learner, lineup=lineup, statistics=statistics)
+        self.behaviors = self.roster.behaviors
         self.environment_steps = 0
         self.dropped_episodes = 0
         self.lost_arenas = 0
         self._settings = settings
-        self._make_learner = make_learner
         self._statistics = statistics
         self._timers = timers
         self._generator = generator
         self._second_thread = second_thread
-        self._ids: dict[str, BehaviorId] = {}
+        self._reports = Reports(self.roster, lineup, self.lessons, statistics)
         self._noticed: set[str] = set()
         self._failure: NonFiniteError | None = None
-        self.discover()
-
-    # -- behaviors ---------------------------------------------------------------------------------------------
-
-    def discover(self) -> None:
-        """Takes in the behaviors the game has announced since the last step."""
-        for full_name, spec in self.environment.behavior_specs.items():
-            if full_name in self._ids:
-                continue
-            behavior = BehaviorId.parse(full_name)
-            self._ids[full_name] = behavior
-            if behavior.name not in self.behaviors:
-                plan = settings_for(self._settings, behavior.name)
-                learner = self._make_learner(behavior.name, spec, plan)
-                self.behaviors[behavior.name] = BehaviorTraining(behavior.name, spec, plan, learner)
-                self._statistics.announce(behavior.name, plan.model_dump(mode="json"))
-            training = self.behaviors[behavior.name]
-            training.tables.setdefault(behavior, training.new_table())
-            self.lineup.add(behavior, training.policy, training.settings)
-
-    def seats(self) -> dict[tuple[str, int], int]:
-        """Number of agents by behavior and team."""
-        return {
-            (behavior.name, behavior.team): len(self.behaviors[behavior.name].tables[behavior])
-            for behavior in self._ids.values()
-        }
-
-    @property
-    def is_finished(self) -> bool:
-        """Every behavior has learned max_steps."""
-        return bool(self.behaviors) and all(training.is_finished for training in self.behaviors.values())
-
-    def _records(self, behavior: BehaviorId) -> bool:
-        return self.lineup.learns(behavior) and not self.behaviors[behavior.name].is_finished
+        self.roster.discover(environment.behavior_specs)
 
     # -- one step ----------------------------------------------------------------------------------------------
 
@@ -168,16 +121,16 @@ class Collector:
             NonFiniteError: the game or an update gave something that is not finite.
             SettingsError: the game announced a behavior the settings do not cover.
         """
-        if len(self.environment.behavior_specs) != len(self._ids):
-            self.discover()
+        if len(self.environment.behavior_specs) != len(self.roster.ids):
+            self.roster.discover(self.environment.behavior_specs)
         self._lose(self.environment.take_lost_arenas())
-        learning = self.learning_names()
+        learning = self.roster.learning_names()
         with self._timers.phase("bookkeeping"):
-            reads = [self._read(full_name) for full_name in self._ids]
+            reads = [self._read(full_name) for full_name in self.roster.ids]
             for read in reads:
                 self._end_episodes(read)
             over, results, events = self.lineup.record_finished()
-            self._report_matches(results)
+            self._reports.add_matches(results)
             for read in reads:
                 self._go_on(read)
         with self._timers.phase("update"):
@@ -197,7 +150,8 @@ class Collector:
             else:
                 self.environment.step()
             # A step in which the last learner finishes is still told by those who learned when it began.
-            self._take_statistics(self.learning_names() or learning)
+            names = self.roster.learning_names() or learning
+            self._reports.add_environment(self.environment.take_statistics(), names)
         self.environment_steps += 1
         if self._failure is not None:
             raise self._failure
@@ -208,7 +162,7 @@ class Collector:
         if len(arenas) == 0:
             return
         self.lost_arenas += len(arenas)
-        for behavior in self._ids.values():
+        for behavior in self.roster.ids.values():
             training = self.behaviors[behavior.name]
             table = training.tables[behavior]
             slots = np.flatnonzero(table.is_open & np.isin(table.arena, arenas))
@@ -220,7 +174,7 @@ class Collector:
         self.lessons.forget_matches(arenas.tolist())
 
     def _read(self, full_name: str) -> _Read:
-        behavior = self._ids[full_name]
+        behavior = self.roster.ids[full_name]
         training = self.behaviors[behavior.name]
         table = training.tables[behavior]
         decision, terminal = self.environment.get_steps(full_name)
@@ -291,7 +245,7 @@ class Collector:
         table.group_returns[slots] += terminal.group_reward[known]
         score = None if terminal.match_score is None else terminal.match_score[known]
         self.lineup.book.add_terminals(read.seat, table.arena[slots], reward, interrupted, score)
-        self._report_episodes(read, slots, grouped=terminal.group_id[known] != 0)
+        self._reports.add_episodes(read.behavior, table, slots, grouped=terminal.group_id[known] != 0)
         table.close_episodes(slots)
 
     def _complete_ended(
@@ -405,8 +359,8 @@ class Collector:
             clock.opponent_steps = self.behaviors[name].opponent_steps
         live = {name: training.policy for name, training in self.behaviors.items()}
         events = self.lineup.advance(live, lambda name: self.behaviors[name].is_finished)
-        for behavior in self._ids.values():
-            if not self._records(behavior):
+        for behavior in self.roster.ids.values():
+            if not self.roster.learns(behavior):
                 self.behaviors[behavior.name].stop_recording(behavior)
         return events
 
@@ -461,7 +415,7 @@ class Collector:
     def _record(self, read: _Read, asked: Asking) -> None:
         """Enters the learner's decisions into its rollout; only rows it learns from are copied."""
         training, table = read.training, read.table
-        if not self._records(read.behavior):
+        if not self.roster.learns(read.behavior):
             if self.lineup.schedule.learning_team is not None:
                 training.opponent_steps += len(read.slots)
             return
@@ -493,66 +447,6 @@ class Collector:
         training.recent_entropy = float(entropy.mean())
         self._statistics.add_many(training.name, "Policy/Entropy", entropy)
 
-    # -- statistics ----------------------------------------------------------------------------------------------
-
-    def learning_names(self) -> list[str]:
-        """The behaviors that learn now, on whatever team."""
-        return [name for name, own in self.behaviors.items() if any(self._records(behavior) for behavior in own.tables)]
-
-    def _report_episodes(self, read: _Read, slots: NDArray[np.int64], *, grouped: NDArray[np.bool_]) -> None:
-        """Reports ended episodes, the learner's and its opponents' apart."""
-        table = read.table
-        is_live = self.lineup.book.player[table.arena[slots], read.seat] == LIVE
-        learned = slots[is_live & ~table.is_dropped[slots]] if self._records(read.behavior) else slots[:0]
-        if len(learned):
-            total = table.returns[learned] + table.group_returns[learned]
-            extrinsic = read.training.settings.reward_signals.extrinsic
-            add = self._statistics.add_many
-            name = read.behavior.name
-            add(name, "Environment/Cumulative Reward", table.returns[learned], Aggregation.HISTOGRAM)
-            if grouped.any():
-                group_returns = table.group_returns[learned]
-                add(name, "Environment/Group Cumulative Reward", group_returns, Aggregation.HISTOGRAM)
-            add(name, "Environment/Episode Length", table.length[learned].astype(np.float64))
-            if extrinsic is not None:
-                add(name, "Policy/Extrinsic Reward", total * extrinsic.strength)
-            read.training.episodes += len(learned)
-            read.training.recent_returns.extend(total.tolist())
-            of_now = learned[~table.is_outdated[learned]]
-            self.lessons.add_episodes(name, table.returns[of_now].tolist(), table.group_returns[of_now].tolist())
-        others = np.setdiff1d(slots, learned)
-        if len(others) and not self.lineup.learns(read.behavior):
-            total = table.returns[others] + table.group_returns[others]
-            for name in self.learning_names():
-                self._statistics.add_many(name, "Self-play/Opponent Cumulative Reward", total)
-                lengths = table.length[others].astype(np.float64)
-                self._statistics.add_many(name, "Self-play/Opponent Episode Length", lengths)
-
-    def _report_matches(self, results: list[MatchResult]) -> None:
-        for result in results:
-            is_of_now = self.lessons.end_match(result.arena)
-            if result.scores is None or len(result.teams) < 2:
-                continue
-            for index, seats in enumerate(result.seats):
-                rivals = [score for other, score in enumerate(result.scores) if other != index]
-                share = float(np.mean([0.5 + 0.5 * np.sign(result.scores[index] - score) for score in rivals]))
-                for behavior, player in seats:
-                    if player == behavior.name and behavior.name in self.lineup.pools and self._records(behavior):
-                        rating = self.lineup.ratings[player]
-                        self._statistics.add(player, "Self-play/ELO", rating.value)
-                        self._statistics.add(player, "Self-play/Score", share)
-                        self._statistics.add(player, "Self-play/Matches", 1.0, Aggregation.SUM)
-                        most_recent = Aggregation.MOST_RECENT
-                        self._statistics.add(player, "Self-play/Rating Uncertainty", rating.uncertainty, most_recent)
-                        met = self.lineup.past_selves(result, index)
-                        if is_of_now and met is not None:
-                            self.lessons.add_match(player, share, is_against_oldest=met == "oldest")
-
-    def _take_statistics(self, names: list[str]) -> None:
-        reported = self.environment.take_statistics()
-        if reported:
-            self._statistics.add_environment(names, reported)
-
     def _notice_once(self, text: str) -> None:
         if text not in self._noticed:
             self._noticed.add(text)
@@ -572,7 +466,7 @@ class Collector:
 
     def forget_episodes(self) -> None:
         """The game began anew: no agent of before is there, and what it did last leads nowhere."""
-        for behavior in self._ids.values():
+        for behavior in self.roster.ids.values():
             training = self.behaviors[behavior.name]
             training.stop_recording(behavior)
             training.tables[behavior] = training.new_table()

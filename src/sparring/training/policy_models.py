@@ -19,7 +19,7 @@ from sparring.settings.reading import read_settings_text, validate_settings
 from sparring.specs import BehaviorSpec
 from sparring.steps import DecisionSteps
 from sparring.training.acting import joined_mask
-from sparring.training.collector import settings_for
+from sparring.training.roster import settings_for
 
 __all__ = ["PolicyModel", "load_model"]
 

@@ -154,7 +154,7 @@ class TrainingRun:
         if self._store.is_empty():
             self._keep_milestones()
             self.save()
-        while not self.collector.is_finished:
+        while not self.collector.roster.is_finished:
             if should_stop():
                 return True
             self._step()
@@ -208,7 +208,7 @@ class TrainingRun:
 
     def _say_schedule(self) -> None:
         plans = {name: training.settings for name, training in self.behaviors.items()}
-        lines, warnings = describe_schedule(plans, self.collector.seats())
+        lines, warnings = describe_schedule(plans, self.collector.roster.seats())
         for line in lines:
             self._observer.on_message(line)
         for warning in warnings:
@@ -229,7 +229,7 @@ class TrainingRun:
         """Where the run stands."""
         lineup = self.collector.lineup
         opponents = lineup.opponent_text()
-        learning = set(self.collector.learning_names())
+        learning = set(self.collector.roster.learning_names())
         behaviors = []
         for name, training in self.behaviors.items():
             rating = lineup.ratings.get(name)
@@ -425,7 +425,7 @@ class TrainingRun:
         if "environment" in state and isinstance(self._environment, StatefulEnvironment):
             self._environment.restore_state(state["environment"])
             self.lessons.tell(self._environment)  # what the settings say of them by now
-            self.collector.discover()
+            self.collector.roster.discover(self.collector.environment.behavior_specs)
         missing = sorted(set(state["collector"]["behaviors"]) - set(self.behaviors))
         if missing:
             raise CheckpointError(

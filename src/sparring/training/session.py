@@ -142,7 +142,7 @@ def run_training(
             folder.path, settings.writers, state=None if checkpoint is None else checkpoint.state["statistics"]
         )
         observer.on_message(f"device {device}: {why}; {threads} thread{'s' if threads > 1 else ''}")
-        if checkpoint is not None and run.collector.is_finished:
+        if checkpoint is not None and run.collector.roster.is_finished:
             observer.on_message(
                 "the run has learned max_steps already; raise it with --max-steps to train further "
                 "(models and the table are written anew)"
