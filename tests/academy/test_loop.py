@@ -115,3 +115,37 @@ def test_the_first_reset_is_the_only_one_and_carries_parameters() -> None:
         environment.reset()
         assert environment.get_steps(name)[0].obs[0].tolist() == [[0.0]]
         assert len(resets) == 2
+
+
+def test_a_loop_that_does_not_end_is_told_and_left(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("sparring.academy.environment._PATIENCE_S", 0.2)
+    is_done = threading.Event()
+
+    def main(academy: Academy) -> None:
+        walkers()(academy)
+        academy.environment_step()
+        is_done.wait(timeout=30)
+
+    environment = LoopEnvironment.start(main)
+    environment.reset()
+    environment.close()
+    assert "should look at academy.is_running" in caplog.text
+    is_done.set()
+
+
+def test_what_hangs_on_the_end_of_a_game_is_called_once() -> None:
+    closed: list[str] = []
+
+    def main(academy: Academy) -> None:
+        academy.on_close(lambda: closed.append("loop"))
+        looped(walkers())(academy)
+
+    with LoopEnvironment.start(main) as own, AcademyEnvironment(walkers()) as stepped:
+        stepped.academy.on_close(lambda: closed.append("stepped"))
+        own.reset()
+        stepped.reset()
+        assert closed == []
+    stepped.close()
+    assert sorted(closed) == ["loop", "stepped"]

@@ -64,3 +64,13 @@ def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
         DemonstrationRecorder(agent, tmp_path / "a.demo")
     assert (tmp_path / "a.demo").read_text() == "mine"
     assert agent.seat.recorders == []
+
+
+def test_a_recording_is_whole_when_the_game_is_over(tmp_path: Path) -> None:
+    environment = AcademyEnvironment(walkers(StrollingWalker))
+    environment.reset()
+    DemonstrationRecorder(environment.academy.agents[0], tmp_path / "left.demo")
+    environment.set_actions("Walker?team=0", ActionBatch(np.zeros((1, 0), np.float32), np.array([[2]], np.int32)))
+    environment.step()
+    environment.close()
+    assert read_demonstration(tmp_path / "left.demo").declared_steps == 1

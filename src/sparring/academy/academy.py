@@ -103,6 +103,7 @@ class Academy:
         self._asking: dict[str, tuple[list[Seat], DecisionSteps]] = {}
         self._ended: dict[str, TerminalSteps] = {}
         self._reset_hooks: list[Callable[[], None]] = []
+        self._close_hooks: list[Callable[[], None]] = []
         self._models = ModelShelf()
         self._numbers = self._group_numbers = 0
         self._warned: set[str] = set()
@@ -120,6 +121,17 @@ class Academy:
     def on_reset(self, hook: Callable[[], None]) -> None:
         """Calls a function whenever the whole game begins anew, before the agents' episodes begin."""
         self._reset_hooks.append(hook)
+
+    def on_close(self, hook: Callable[[], None]) -> None:
+        """Calls a function when the game is over, however it ended."""
+        self._close_hooks.append(hook)
+
+    def close(self) -> None:
+        """Ends the game; twice is allowed. A game that wants to end by itself sets `is_running` to False."""
+        self.is_running = False
+        hooks, self._close_hooks = self._close_hooks, []
+        for hook in hooks:
+            hook()
 
     def load_model(self, path: Path | str) -> OnnxModel:
         """A model from a file; agents that load the same file share it.

@@ -133,6 +133,11 @@ class Agent:
     # What a game calls.
 
     @property
+    def academy(self) -> Academy:
+        """Of the game it is in."""
+        return self._academy
+
+    @property
     def behavior_name(self) -> str:
         """Full name, with the team."""
         return self._seat.name

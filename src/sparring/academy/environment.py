@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,10 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
 __all__ = ["AcademyEnvironment", "CreateGame", "LoopEnvironment", "as_world", "loop_as_world"]
 
+_log = logging.getLogger(__name__)
+
 _LONGEST_SILENCE = 100_000
+_PATIENCE_S = 10.0
 
 
 class CreateGame(Protocol):
@@ -106,7 +110,7 @@ class AcademyEnvironment(_AcademyBased):
 
     def close(self) -> None:
         """Ends the game."""
-        self.academy.is_running = False
+        self.academy.close()
 
     def _run(self, *, is_reset: bool) -> None:
         if not self.academy.is_running:
@@ -166,8 +170,8 @@ class LoopEnvironment(_AcademyBased):
     def close(self) -> None:
         """Ends the game's loop."""
         self.academy.is_running = False
-        if not self._turns.is_over:
-            self._turns.wait_for_game("close")
+        if not self._turns.is_over and not self._turns.wait_for_game("close", timeout=_PATIENCE_S):
+            _log.warning("the game's loop goes on: it should look at academy.is_running")
 
     def _run(self, *, is_reset: bool) -> None:
         self._look_after_game()
@@ -190,7 +194,7 @@ def run_loop(main: Callable[[Academy], None], academy: Academy, turns: Turns) ->
         pass
     except BaseException as raised:
         error = raised
-    academy.is_running = False
+    academy.close()
     turns.end(error)
 
 

@@ -57,15 +57,17 @@ def play(
 
         serve(environment, port=place, should_stop=lambda: any(not game.academy.is_running for game in games))
         return
-    _log.info("no trainer listens on port %d: playing alone", place)
+    _tell_alone(place)
     academy = Academy(seed=seed, num_areas=num_areas or 1)
-    update = make_game(academy)
     try:
+        update = make_game(academy)
         while academy.is_running and (steps is None or academy.total_step_count < steps):
             academy.environment_step()
             update()
     except KeyboardInterrupt:
         _log.info("stopped")
+    finally:
+        academy.close()
 
 
 def play_loop(
@@ -89,11 +91,14 @@ def play_loop(
     """
     place = trainer_port(sys.argv[1:] if arguments is None else arguments) if port is None else port
     if not _somebody_listens(place):
-        _log.info("no trainer listens on port %d: playing alone", place)
+        _tell_alone(place)
+        academy = Academy(seed=seed, num_areas=num_areas or 1)
         try:
-            main(Academy(seed=seed, num_areas=num_areas or 1))
+            main(academy)
         except (AcademyClosedError, KeyboardInterrupt):
             _log.info("stopped")
+        finally:
+            academy.close()
         return
     turns = Turns()
     introduced: queue.SimpleQueue[Academy | None] = queue.SimpleQueue()
@@ -115,9 +120,9 @@ def play_loop(
 
     trainer = threading.Thread(target=talk, name="trainer", daemon=True)
     trainer.start()
-    academy = introduced.get()
-    if academy is not None:
-        run_loop(main, academy, turns)
+    trained = introduced.get()
+    if trained is not None:
+        run_loop(main, trained, turns)
     trainer.join()
     if turns.error is not None:
         raise turns.error
@@ -130,6 +135,11 @@ def trainer_port(arguments: Sequence[str]) -> int:
     places = [place for place, word in enumerate(arguments) if word == "--mlagents-port"]
     following = arguments[places[-1] + 1 :] if places else ()
     return int(following[0]) if following and following[0].isdecimal() else _EDITOR_PORT
+
+
+def _tell_alone(port: int) -> None:
+    level = logging.INFO if port == _EDITOR_PORT else logging.WARNING  # a port that was named was meant
+    _log.log(level, "no trainer listens on port %d: playing alone", port)
 
 
 def _somebody_listens(port: int) -> bool:

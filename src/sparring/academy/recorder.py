@@ -34,7 +34,9 @@ class StatsRecorder:
 
 
 class DemonstrationRecorder:
-    """Writes down what one agent sees and does, whoever chooses its actions; a context manager.
+    """Writes down what one agent sees and does, whoever chooses its actions, until it is closed or the game is over.
+
+    A context manager.
 
     Args:
         agent: whose play is recorded, from its next decision on.
@@ -52,6 +54,7 @@ class DemonstrationRecorder:
         )
         self._is_begun = False
         self._seat.recorders.append(self)
+        agent.academy.on_close(self.close)
 
     def write_decision(self, steps: DecisionSteps, row: int, actions: ActionBatch) -> None:
         """Called by the academy when the agent's actions are chosen."""

@@ -26,11 +26,16 @@ class Turns:
         self._game.acquire()
         return self._command
 
-    def wait_for_game(self, command: Command) -> None:
-        """On the trainer's thread: lets the game run until it has something to tell, or is over."""
+    def wait_for_game(self, command: Command, *, timeout: float | None = None) -> bool:
+        """On the trainer's thread: lets the game run until it has something to tell, or is over.
+
+        Args:
+            command: what the game is to do.
+            timeout: seconds; False is returned if the game takes longer.
+        """
         self._command = command
         self._game.release()
-        self._trainer.acquire()
+        return self._trainer.acquire(timeout=timeout)
 
     def wait_for_start(self) -> None:
         """On the trainer's thread: until the game has something to tell for the first time."""
