@@ -27,7 +27,7 @@ def called(*arguments: str) -> int:
 
 def test_chance_is_recorded_in_whole_episodes_of_one_agent_after_the_other(tmp_path: Path) -> None:
     path = tmp_path / "chance.demo"
-    decisions = record_demonstration(
+    recorded = record_demonstration(
         duel(num_arenas=2),
         {},
         path,
@@ -40,7 +40,7 @@ def test_chance_is_recorded_in_whole_episodes_of_one_agent_after_the_other(tmp_p
     assert found.behavior_name == "Duel?team=0"
     assert int(found.done.sum()) == 4
     assert bool(found.done[-1])
-    assert len(found.samples()) == decisions
+    assert recorded == (len(found.samples()), 4)
     left = found.obs[0][:, 2]  # what is left of the time falls within an episode and is whole where one begins
     begins = np.concatenate(([0], np.flatnonzero(found.done)[:-1] + 1))
     assert (left[begins] == 1).all()
@@ -86,7 +86,7 @@ def test_a_world_is_recorded_from_the_command_line_and_the_file_is_not_overwritt
     file = str(tmp_path / "soccer.demo")
     options = ["record", "soccer_twos", file, "--episodes", "1", "--seed", "3"]
     assert called(*options) == 0
-    assert "decisions in 1 episodes" in capsys.readouterr().out
+    assert "decisions in 1 whole episodes" in capsys.readouterr().out
     assert called("demo", "info", file) == 0
     assert "episodes  1:" in capsys.readouterr().out
     assert called(*options) == 2

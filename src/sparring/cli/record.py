@@ -1,18 +1,20 @@
-"""`sparring record`: demonstrations from a world, played by chance, by the policies of a run or by a script."""
+"""`sparring record`: demonstrations from a world, played by chance, by policies, by a script or by a person."""
 
 from __future__ import annotations
 
-import importlib.util
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sparring.cli.console import printable
-from sparring.errors import SettingsError, nearest
+from sparring.cli.console import console, printable
+from sparring.errors import Finding, SettingsError
+from sparring.user_code import load_function
 
-if TYPE_CHECKING:  # imports torch
-    from sparring.training.recording import Script
+if TYPE_CHECKING:  # imports NumPy
+    from sparring.cli.keyboard import KeyboardPlayer
+    from sparring.environments import Environment
 
 __all__ = ["record"]
 
@@ -28,6 +30,19 @@ __all__ = ["record"]
     metavar="FILE.py:FUNCTION",
     help="Plays the recorded behavior: FUNCTION(decision_steps, behavior_spec) gives an ActionBatch.",
 )
+@click.option("--keyboard", is_flag=True, help="You play the recorded agent in this terminal.")
+@click.option(
+    "--keys",
+    metavar="KEY=BRANCH:CHOICE,…",
+    help="Keys of --keyboard; KEY=cACTION:VALUE for continuous actions.  [default: w s, d a, arrows]",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Decisions a second with --keyboard.",
+)
 @click.option("--results-dir", default="results", show_default=True, help="Folder of all runs.")
 @click.option("--from", "checkpoint", metavar="STEP|best", help="Checkpoint of the run.  [default: the newest]")
 @click.option("--deterministic", is_flag=True, help="Policies take their most likely action.")
@@ -40,29 +55,41 @@ def record(
     episodes: int,
     run_name: str | None,
     script: str | None,
+    keyboard: bool,
+    keys: str | None,
+    rate: float,
     results_dir: str,
     checkpoint: str | None,
     deterministic: bool,
     seed: int,
 ) -> None:
-    """Record agents of WORLD in FILE, one after the other, for behavioral cloning or GAIL."""
+    """Record agents of WORLD in FILE, one after the other, for behavioral cloning or GAIL.
+
+    Who plays: chance, the policies of --run, and for the recorded behavior a --script. With --keyboard you play the
+    recorded agent yourself, in real time and with a picture of the arena; everybody else is played as without it.
+    """
     import numpy as np  # noqa: PLC0415 - keeps `--help` fast
     import torch  # noqa: PLC0415
 
     from sparring.cli.evaluate import stored_policies  # noqa: PLC0415
+    from sparring.cli.train import interrupts  # noqa: PLC0415
     from sparring.specs import BehaviorId  # noqa: PLC0415
-    from sparring.training.recording import Player, record_demonstration  # noqa: PLC0415
+    from sparring.training.recording import Player, full_name_of, record_demonstration  # noqa: PLC0415
     from sparring.worlds.registry import create_world  # noqa: PLC0415
 
+    _check_switches(script, keys, is_by_keyboard=keyboard)
     players: dict[str, Player] = {}
     if run_name is not None:
         players.update(stored_policies(run_name, results_dir, checkpoint))
-    play = None if script is None else _function(script)
-    with create_world(world, num_arenas=1, seed=seed) as game:
-        recorded = behavior or next(iter(game.behavior_specs))
+    play = None if script is None else load_function(script, where="--script")
+    out = console(stderr=True)
+    with create_world(world, num_arenas=1, seed=seed) as game, ExitStack() as stack:
+        recorded = full_name_of(game, behavior or next(iter(game.behavior_specs)))
         if play is not None:
             players[BehaviorId.parse(recorded).name] = play
-        decisions = record_demonstration(
+        person = stack.enter_context(_person(game, recorded, keys, rate)) if keyboard else None
+        stop = stack.enter_context(interrupts(out))
+        done = record_demonstration(
             game,
             players,
             file,
@@ -71,36 +98,28 @@ def record(
             generator=torch.Generator().manual_seed(seed),
             rng=np.random.default_rng(seed),
             deterministic=deterministic,
+            person=person,
+            should_stop=lambda: stop.asked or (person is not None and person.has_left),
         )
-    click.echo(
-        printable(f"{file}: {decisions} decisions in {episodes} episodes; look into it with: sparring demo info")
-    )
+    told = f"{file}: {done.decisions} decisions in {done.episodes} whole episodes"
+    click.echo(printable(f"{told}; look into it with: sparring demo info"))
 
 
-def _function(place: str) -> Script:
-    """The function a person names as FILE.py:FUNCTION.
+def _check_switches(script: str | None, keys: str | None, *, is_by_keyboard: bool) -> None:
+    findings = []
+    if is_by_keyboard and script is not None:
+        findings.append(Finding("--keyboard and --script contradict each other", cure="give one of them"))
+    if keys is not None and not is_by_keyboard:
+        findings.append(Finding("--keys are those of --keyboard", cure="add --keyboard"))
+    if findings:
+        raise SettingsError(findings)
 
-    Raises:
-        SettingsError: there is no such file or function, or the file can't be run.
-    """
-    path, _, name = place.rpartition(":")
-    spec = importlib.util.spec_from_file_location("sparring_script", path) if path else None
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise SettingsError("there is no such script", where="--script", found=place, expected="FILE.py:FUNCTION")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # a person's script may raise anything
-        raise SettingsError(
-            "the script can't be run", where=f"--script {path}", found=f"{type(error).__name__}: {error}"
-        ) from error
-    function: Script | None = getattr(module, name, None)
-    if not callable(function):
-        known = [each for each, value in vars(module).items() if callable(value)]
-        like = nearest(name, known)
-        raise SettingsError(
-            f"the script has no function {name!r}",
-            where=f"--script {path}",
-            cure=f"did you mean {like[0]!r}?" if like else "",
-        )
-    return function
+
+def _person(game: Environment, behavior: str, keys: str | None, rate: float) -> KeyboardPlayer:
+    """Whoever sits at this terminal."""
+    from sparring.cli.keyboard import KeyboardPlayer, bindings_of, default_bindings  # noqa: PLC0415
+
+    spec = game.behavior_specs[behavior]
+    actions = spec.action_spec
+    bindings = default_bindings(actions) if keys is None else bindings_of(keys, actions)
+    return KeyboardPlayer(game, spec, bindings, rate=rate)

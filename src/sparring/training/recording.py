@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -19,13 +19,36 @@ from sparring.steps import ActionBatch, DecisionSteps
 from sparring.training.acting import joined_mask
 from sparring.wire.demonstrations import DemonstrationWriter
 
-__all__ = ["Player", "Script", "record_demonstration"]
+__all__ = ["Person", "Player", "Recorded", "Script", "full_name_of", "record_demonstration"]
 
 Script: TypeAlias = Callable[[DecisionSteps, BehaviorSpec], ActionBatch]
 """Plays as a person wrote it down: the agents that ask to their actions, row by row."""
 
 Player: TypeAlias = Policy | Script | None
 """Who acts for a behavior; None acts at random."""
+
+
+class Recorded(NamedTuple):
+    """How much was recorded: decisions, and episodes that are whole."""
+
+    decisions: int
+    episodes: int
+
+
+class Person(Protocol):
+    """Somebody who plays the one agent that is recorded."""
+
+    def choose(self, agent: int, steps: DecisionSteps, row: int, *, is_first: bool) -> ActionBatch:
+        """One row of actions.
+
+        Args:
+            agent: its id.
+            steps: of its behavior.
+            row: of the agent.
+            is_first: its episode begins.
+        """
+        ...
+
 
 _LONGEST_WAIT = 10_000
 
@@ -40,8 +63,9 @@ def record_demonstration(
     generator: torch.Generator,
     rng: np.random.Generator,
     deterministic: bool = False,
+    person: Person | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> int:
+) -> Recorded:
     """Plays a game and records one of its agents; when its episode ends, the next one is recorded.
 
     Args:
@@ -53,17 +77,18 @@ def record_demonstration(
         generator: stream of sampled actions.
         rng: stream of random actions.
         deterministic: policies take their most likely action.
+        person: plays the agent that is recorded; the others are left to `players`.
         should_stop: asked at every step; True ends the recording.
 
     Returns:
-        How many decisions were recorded.
+        How much was recorded.
 
     Raises:
         SpecError: the game has no such behavior, none of its agents ever asks, a script gave actions that don't fit,
             or the file exists.
     """
     environment.reset()
-    full_name = _full_name(environment, behavior)
+    full_name = full_name_of(environment, behavior)
     tables = {
         name: AgentTable(memory_size=player.memory_size if isinstance(player, Policy) else 0)
         for name in environment.behavior_specs
@@ -78,23 +103,34 @@ def record_demonstration(
             if agent is not None and agent in terminal:
                 writer.add(terminal, terminal.agent_id_to_index[agent])
                 agent, left = None, left - 1
-            actions = _act(environment, players, tables, generator, rng, deterministic=deterministic)
+            actions = _choose(environment, players, tables, generator, rng, deterministic=deterministic)
+            is_first = agent is None
             if left and agent is None and len(decision):
                 agent = int(decision.agent_id[0])
             if left and agent is not None and agent in decision:
                 row = decision.agent_id_to_index[agent]
                 chosen = actions[full_name]
+                if person is not None:
+                    own = person.choose(agent, decision, row, is_first=is_first)
+                    chosen.continuous[row], chosen.discrete[row] = own.continuous[0], own.discrete[0]
                 writer.add(decision, row, ActionBatch(chosen.continuous[row : row + 1], chosen.discrete[row : row + 1]))
                 recorded, idle = recorded + 1, 0
+            for name, chosen in actions.items():
+                environment.set_actions(name, chosen)
             idle += 1
             if idle > _LONGEST_WAIT:
                 raise SpecError("no agent asked for a decision", where=full_name, found=f"{_LONGEST_WAIT} steps")
             environment.step()
             environment.take_statistics()
-    return recorded
+    return Recorded(recorded, episodes - left)
 
 
-def _full_name(environment: Environment, behavior: str) -> str:
+def full_name_of(environment: Environment, behavior: str) -> str:
+    """The full name of a behavior that is named with or without its team.
+
+    Raises:
+        SpecError: the game has no such behavior.
+    """
     known = list(environment.behavior_specs)
     for name in known:
         if behavior in (name, BehaviorId.parse(name).name):
@@ -107,7 +143,7 @@ def _full_name(environment: Environment, behavior: str) -> str:
     )
 
 
-def _act(
+def _choose(
     environment: Environment,
     players: Mapping[str, Player],
     tables: Mapping[str, AgentTable],
@@ -116,7 +152,7 @@ def _act(
     *,
     deterministic: bool,
 ) -> dict[str, ActionBatch]:
-    """Lets everybody act; gives what everybody did."""
+    """What everybody who asks is to do, by behavior."""
     done: dict[str, ActionBatch] = {}
     for name, spec in environment.behavior_specs.items():
         decision, terminal = environment.get_steps(name)
@@ -136,7 +172,6 @@ def _act(
         else:
             done[name] = player(decision, spec)
             done[name].validate(spec.action_spec, len(decision), behavior=name)
-        environment.set_actions(name, done[name])
     return done
 
 
