@@ -5,9 +5,9 @@ The names below are the nouns of the house; they import without torch.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from sparring._exports import exports as _exports
 from sparring._version import __version__
 
 if TYPE_CHECKING:
@@ -29,21 +29,12 @@ __all__ = [
     "__version__",
 ]
 
-_HOMES = {
-    "ActionBatch": "steps",
-    "ActionSpec": "specs",
-    "BehaviorId": "specs",
-    "BehaviorSpec": "specs",
-    "DecisionSteps": "steps",
-    "Environment": "environments",
-    "ObservationSpec": "specs",
-    "SparringError": "errors",
-    "TerminalSteps": "steps",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Imports a noun when it is asked for: `sparring --help` must not wait for NumPy."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sparring' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"sparring.{_HOMES[name]}"), name)
+__getattr__ = _exports(
+    __name__,
+    {
+        "environments": ("Environment",),
+        "errors": ("SparringError",),
+        "specs": ("ActionSpec", "BehaviorId", "BehaviorSpec", "ObservationSpec"),
+        "steps": ("ActionBatch", "DecisionSteps", "TerminalSteps"),
+    },
+)

@@ -89,6 +89,20 @@ def test_a_served_game_is_trained_resumed_and_leaves_its_log(tmp_path: Path) -> 
     assert "begin anew" in said
 
 
+@pytest.mark.parametrize("before", [None, "results", "results/ppo"])
+def test_a_game_whose_behaviors_the_settings_do_not_list_leaves_nothing(tmp_path: Path, before: str | None) -> None:
+    (tmp_path / "settings.yaml").write_text("behaviors:\n  SoccerToos: {self_play: {}}\n")
+    if before is not None:
+        (tmp_path / before).mkdir(parents=True)
+    command = [sys.executable, "-m", "sparring.cli.main", "train", "settings.yaml", "--env", f"{SERVED} soccer_twos"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 2
+    assert "did you mean 'SoccerToos'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert left == {"settings.yaml", *({before, "results"} if before else ())}
+
+
 def test_a_game_that_does_not_start_costs_nothing_but_its_log(tmp_path: Path) -> None:
     (tmp_path / "settings.yaml").write_text(SETTINGS)
     command = [

@@ -256,7 +256,17 @@ REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
     "upgrade-bad-file": (("upgrade-config", "bad.yaml", "bad.yaml"), "exists already"),
     "upgrade-missing-file": (("upgrade-config", "bed.yaml", "new.yaml"), "did you mean bad.yaml?"),
     "inference": (("train", "soccer_twos", "--inference"), "sparring evaluate"),
+    "inference-tried": (("train", "soccer_twos", "--inference", "--dry-run"), "sparring evaluate"),
+    "weights-of-nobody": (("train", "soccer_twos", "--initialize-from", "x"), "there is no run 'x'"),
+    "evaluate-nobody": (("evaluate", "x"), "there is no run 'x'"),
+    "export-nobody": (("export", "x"), "there is no run 'x'"),
+    "record-nowhere": (("record", "soccer_too", "a.demo"), "did you mean soccer_twos?"),
+    "record-nobody": (("record", "soccer_twos", "a.demo", "--run", "x"), "there is no run 'x'"),
+    "serve-nothing": (("serve", "soccer_too", "--mlagents-port", "5"), "did you mean soccer_twos?"),
 }
+
+NEEDS_SETTINGS = {"bad-number", "bad-file", "unknown-key", "inference", "inference-tried", "weights-of-nobody"}
+"""Refusals that only the settings themselves can tell."""
 
 
 @pytest.mark.parametrize("case", REFUSALS)
@@ -270,19 +280,40 @@ def test_a_refusal_leaves_no_folder_and_no_traceback(shell: Shell, case: str) ->
     assert (shell.folder / "bad.yaml").read_text() == "behaviours: {}\n"
 
 
-@pytest.mark.parametrize("case", ["unknown-world", "bad-number", "bad-file", "resume-and-force"])
-def test_a_refusal_does_not_wait_for_torch(tmp_path: Path, case: str) -> None:
-    (tmp_path / "bad.yaml").write_text("behaviours: {}\n")
-    arguments, _ = REFUSALS[case]
+def loaded_after(arguments: tuple[str, ...], folder: Path) -> str:
+    """The exit code of a command, and what takes long to load and was loaded."""
     program = (
         "import sys\nfrom sparring.cli.main import main\n"
-        f"try:\n    main({list(arguments)!r})\n"
-        "except SystemExit as ended:\n    print(ended.code, sorted({'torch', 'numba', 'onnx'} & set(sys.modules)))\n"
+        f"try:\n    main({list(arguments)!r})\nexcept SystemExit as ended:\n"
+        "    heavy = {'torch', 'numba', 'onnx', 'numpy', 'pydantic', 'ruamel', 'grpc', 'psutil'}\n"
+        "    print(ended.code, *sorted(heavy & set(sys.modules)))\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, timeout=60, check=True
     )
-    assert ended.stdout == "2 []\n"
+    return ended.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["unknown-world", "resume-and-force", "missing-run", "evaluate-nobody", "export-nobody", "record-nowhere"],
+)
+def test_a_refusal_that_needs_no_settings_waits_for_nothing(tmp_path: Path, case: str) -> None:
+    assert loaded_after(REFUSALS[case][0], tmp_path) == "2"
+
+
+def test_a_run_that_exists_is_refused_without_waiting(tmp_path: Path) -> None:
+    (tmp_path / "results" / "soccer_twos").mkdir(parents=True)
+    (tmp_path / "results" / "soccer_twos" / "configuration.yaml").touch()
+    assert loaded_after(("train", "soccer_twos", "--seed", "3"), tmp_path) == "2"
+
+
+@pytest.mark.parametrize("case", sorted(NEEDS_SETTINGS))
+def test_a_refusal_that_needs_settings_waits_for_them_alone(tmp_path: Path, case: str) -> None:
+    (tmp_path / "bad.yaml").write_text("behaviours: {}\n")
+    code, *heavy = loaded_after(REFUSALS[case][0], tmp_path).split()
+    assert code == "2"
+    assert set(heavy) <= {"pydantic", "ruamel"}
 
 
 # -- for editors and shells ------------------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 import json
 from importlib import metadata
 
-from sparring.runs import installation
+from sparring.runs import installed
 from sparring.runs.installation import required_packages
 
 
 def test_every_required_package_is_there_with_its_version() -> None:
-    found = installation()
+    found = installed()
     assert found["packages"]["torch"] == metadata.version("torch")
     assert all(found["packages"].values())
     assert json.loads(json.dumps(found)) == found

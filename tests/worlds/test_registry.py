@@ -22,7 +22,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, **worlds: str | list[str]) -> None:
         for name, values in worlds.items()
         for value in ([values] if isinstance(values, str) else values)
     )
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: points.select(group=group))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: points.select(group=group))
 
 
 def a_world(*, num_arenas, seed, threads):

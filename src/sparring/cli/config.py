@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparring.cli.console import printable
-from sparring.cli.run_options import given_settings, tell_older, with_run_options
+from sparring.cli.run_options import ConfigFiles, given_settings, tell_older, with_run_options, world_and_file
 
 if TYPE_CHECKING:
     from sparring.cli.settings_options import Origins
@@ -38,10 +38,14 @@ def show(
     **arguments: Any,  # noqa: ANN401 - the options of `run_options`, by name
 ) -> None:
     """Print every value `sparring train` would use with the same arguments, and where it comes from."""
-    from sparring.cli.settings_options import ConfigFiles, new_run_settings, world_and_file  # noqa: PLC0415
-
     tell_older(arguments)
     name, config = world_and_file(world, config)
+    if name is not None:
+        from sparring.worlds.registry import find_world  # noqa: PLC0415
+
+        find_world(name)
+    from sparring.cli.settings_options import new_run_settings  # noqa: PLC0415 - brings in pydantic
+
     files = ConfigFiles(config, curriculum, sampler)
     settings, origins = new_run_settings(name, config=files, given=given_settings(arguments), sets=sets)
     for path, value in _leaves(settings):

@@ -68,16 +68,18 @@ def record(
     Who plays: chance, the policies of --run, and for the recorded behavior a --script. With --keyboard you play the
     recorded agent yourself, in real time and with a picture of the arena; everybody else is played as without it.
     """
-    import numpy as np  # noqa: PLC0415 - keeps `--help` fast
+    from sparring.worlds.registry import create_world, find_world  # noqa: PLC0415 - keeps `--help` fast
+
+    _check_switches(script, keys, is_by_keyboard=keyboard)
+    find_world(world)
+    import numpy as np  # noqa: PLC0415 - a refusal waits for none of these
     import torch  # noqa: PLC0415
 
     from sparring.cli.evaluate import stored_policies  # noqa: PLC0415
     from sparring.cli.train import interrupts  # noqa: PLC0415
     from sparring.specs import BehaviorId  # noqa: PLC0415
     from sparring.training.recording import Player, full_name_of, record_demonstration  # noqa: PLC0415
-    from sparring.worlds.registry import create_world  # noqa: PLC0415
 
-    _check_switches(script, keys, is_by_keyboard=keyboard)
     players: dict[str, Player] = {}
     if run_name is not None:
         players.update(stored_policies(run_name, results_dir, checkpoint))

@@ -13,12 +13,43 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-__all__ = ["EVERY_BEHAVIOR", "Given", "given_settings", "tell_older", "with_run_options"]
+from sparring.errors import SettingsError
+
+__all__ = [
+    "EVERY_BEHAVIOR",
+    "ConfigFiles",
+    "Given",
+    "given_settings",
+    "tell_older",
+    "with_run_options",
+    "world_and_file",
+]
 
 EVERY_BEHAVIOR = "*"
 """Stands in a place for every behavior, and for default_settings."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class ConfigFiles(NamedTuple):
+    """The files a person wrote; the second and third stood beside settings of 0.15 and 0.16."""
+
+    settings: Path | None = None
+    curriculum: Path | None = None
+    sampler: Path | None = None
+
+
+def world_and_file(world: str | None, config: Path | None) -> tuple[str | None, Path | None]:
+    """A settings file may stand in the world's place.
+
+    Raises:
+        SettingsError: there are two settings files.
+    """
+    if world is None or not world.endswith((".yaml", ".yml")):
+        return world, config
+    if config is not None:
+        raise SettingsError("two settings files", found=f"{world} and {config}", cure="give one of them")
+    return None, Path(world)
 
 
 class Given(NamedTuple):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
-from sparring.cli.run_options import EVERY_BEHAVIOR, Given
+from sparring.cli.run_options import EVERY_BEHAVIOR, ConfigFiles, Given
 from sparring.errors import SettingsError
 from sparring.runs import RunFolder
 from sparring.settings import RunSettings
@@ -23,31 +22,10 @@ from sparring.settings.reading import (
 from sparring.user_code import run_name_of
 from sparring.worlds.registry import find_world
 
-__all__ = ["ConfigFiles", "Origins", "new_run_settings", "stored_settings", "world_and_file"]
+__all__ = ["Origins", "new_run_settings", "stored_settings"]
 
 Origins: TypeAlias = Mapping[tuple[str | int, ...], str]
 """Where each setting came from, by its path."""
-
-
-class ConfigFiles(NamedTuple):
-    """The files a person wrote; the second and third stood beside settings of 0.15 and 0.16."""
-
-    settings: Path | None = None
-    curriculum: Path | None = None
-    sampler: Path | None = None
-
-
-def world_and_file(world: str | None, config: Path | None) -> tuple[str | None, Path | None]:
-    """A settings file may stand in the world's place.
-
-    Raises:
-        SettingsError: there are two settings files.
-    """
-    if world is None or not world.endswith((".yaml", ".yml")):
-        return world, config
-    if config is not None:
-        raise SettingsError("two settings files", found=f"{world} and {config}", cure="give one of them")
-    return None, Path(world)
 
 
 def new_run_settings(

@@ -14,11 +14,19 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from sparring.cli.run_options import Given, given_settings, tell_older, with_run_options
+from sparring.cli.run_options import (
+    ConfigFiles,
+    Given,
+    given_settings,
+    tell_older,
+    with_run_options,
+    world_and_file,
+)
+from sparring.errors import Finding, SettingsError
 from sparring.user_code import run_name_of
 
 if TYPE_CHECKING:
-    from sparring.cli.settings_options import ConfigFiles, Origins
+    from sparring.cli.settings_options import Origins
     from sparring.runs import CheckpointChoice
     from sparring.settings import RunSettings
 
@@ -57,19 +65,17 @@ def train(
 
     Ctrl-C once finishes the step, saves, exports and leaves; twice leaves at once, with the last checkpoint intact.
     """
-    from sparring.cli.settings_options import ConfigFiles, world_and_file  # noqa: PLC0415 - keeps `--help` fast
-
     tell_older(arguments)
     world, config = world_and_file(world, config)
     given = given_settings(arguments)
     files = ConfigFiles(config, curriculum, sampler)
-    settings, origins = _settings(world, files, given, sets, resume_from=resume_from)
+    which = checkpoint_choice(resume_from)
+    settings, origins = _settings(world, files, given, sets, resume_from=resume_from, is_tried=dry_run)
     if dry_run:
         from sparring.cli.config import print_effective  # noqa: PLC0415
 
         print_effective(settings, origins)
         return
-    which = checkpoint_choice(resume_from)
     console = Console()
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
     # Only now: a refusal does not wait for torch, and the first line is on the screen.
@@ -84,16 +90,49 @@ def train(
 
 
 def _settings(
-    world: str | None, files: ConfigFiles, given: list[Given], sets: tuple[str, ...], *, resume_from: str | None
+    world: str | None,
+    files: ConfigFiles,
+    given: list[Given],
+    sets: tuple[str, ...],
+    *,
+    resume_from: str | None,
+    is_tried: bool,
 ) -> tuple[RunSettings, Origins]:
-    """The settings of the run that was asked for, new or gone on with."""
-    from sparring.cli.settings_options import new_run_settings  # noqa: PLC0415
+    """The settings of the run that was asked for, new or gone on with.
 
+    What can be refused is, the cheapest first: neither NumPy nor pydantic is waited for without need, torch never.
+
+    Args:
+        world, files, given, sets, resume_from: what the person said.
+        is_tried: nothing is to be started, so that a run may be there already.
+    """
     said = {option.place: option.value for option in given}
     _check_switches(world, files, said, resume_from=resume_from)
+    if world is not None:
+        from sparring.worlds.registry import find_world  # noqa: PLC0415
+
+        find_world(world)
+        if _RESUME not in said and files.settings is None and not is_tried:
+            _check_folder(world, said)
     if _RESUME in said:
         return _resumed(world, said, given=given, sets=sets)
-    return new_run_settings(world, config=files, given=given, sets=sets)
+    from sparring.cli.settings_options import new_run_settings  # noqa: PLC0415 - brings in pydantic
+    from sparring.training.refusals import check_plan, check_start  # noqa: PLC0415
+
+    settings, origins = new_run_settings(world, config=files, given=given, sets=sets)
+    check_plan(settings)
+    if not is_tried:
+        check_start(settings)
+    return settings, origins
+
+
+def _check_folder(world: str, said: Mapping[tuple[str, ...], Any]) -> None:
+    """Refuses what exists already, where nothing but the command line says what the run is called."""
+    from sparring.runs import RunFolder  # noqa: PLC0415
+
+    run_id = said.get(("checkpoint_settings", "run_id"), run_name_of(world))
+    results_dir = said.get(("checkpoint_settings", "results_dir"), "results")
+    RunFolder.planned(results_dir, run_id, "force" if ("checkpoint_settings", "force") in said else "new")
 
 
 def _check_switches(
@@ -104,8 +143,6 @@ def _check_switches(
     Raises:
         SettingsError: all contradictions at once.
     """
-    from sparring.errors import Finding, SettingsError  # noqa: PLC0415
-
     resume, has_game = _RESUME in said, _GAME in said
     one = "give one of them"
     findings = [
@@ -145,14 +182,17 @@ def _resumed(
     world: str | None, said: Mapping[tuple[str, ...], Any], *, given: list[Given], sets: tuple[str, ...]
 ) -> tuple[RunSettings, Origins]:
     """The settings of the run that goes on; the name of a world is also the default name of its run."""
-    from sparring.cli.settings_options import stored_settings  # noqa: PLC0415
-    from sparring.errors import SettingsError  # noqa: PLC0415
+    from sparring.runs import RunFolder  # noqa: PLC0415
 
     run_id = said.get(("checkpoint_settings", "run_id"))
     name = run_id or (None if world is None else run_name_of(world))
     if name is None:
         raise SettingsError("no run is named", where="--resume", cure="name it with --run-id")
     results_dir = said.get(("checkpoint_settings", "results_dir"), "results")
+    RunFolder.planned(results_dir, name, "resume")
+    from sparring.cli.settings_options import stored_settings  # noqa: PLC0415 - brings in pydantic
+    from sparring.training.refusals import check_plan  # noqa: PLC0415
+
     settings, origins = stored_settings(results_dir, name, given=given, sets=sets)
     if world is not None and run_id is not None and settings.env_settings.world != world:
         raise SettingsError(
@@ -161,6 +201,7 @@ def _resumed(
             found=settings.env_settings.world or settings.env_settings.env_path or "the editor",
             cure="leave the world away, or name another run",
         )
+    check_plan(settings)
     return settings, origins
 
 
@@ -177,8 +218,6 @@ def _going_on(settings: RunSettings) -> str:
 
 def checkpoint_choice(text: str | None) -> CheckpointChoice:
     """Which checkpoint an option names: a step, `best`, or the newest."""
-    from sparring.errors import SettingsError  # noqa: PLC0415
-
     if text is None or text == "newest":
         return "newest"
     if text == "best":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import shutil
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -15,13 +14,13 @@ from sparring.environments import StateTree
 from sparring.errors import CheckpointError, Finding
 from sparring.runs._atomic import replace_file
 from sparring.runs.checkpoint_file import encode_checkpoint, read_checkpoint, read_label
+from sparring.runs.checkpoint_names import best_checkpoint, has_checkpoint, rolling_checkpoint, rolling_checkpoints
 
 __all__ = ["CheckpointChoice", "CheckpointStore", "LoadedCheckpoint"]
 
 CheckpointChoice: TypeAlias = Literal["newest", "best"] | int
 """Which checkpoint to load; a number is a step."""
 
-_ROLLING = re.compile(r"checkpoint-(\d{12,})\.safetensors", re.ASCII)
 _log = logging.getLogger(__name__)
 
 
@@ -51,15 +50,15 @@ class CheckpointStore:
     @property
     def best_path(self) -> Path:
         """Where the best checkpoint is, once there is one."""
-        return self._folder / "best.safetensors"
+        return best_checkpoint(self._folder)
 
     def steps(self) -> list[int]:
         """The steps with a checkpoint of their own, oldest first; whether it is whole shows only when it is loaded."""
-        return sorted(self._rolling())
+        return sorted(rolling_checkpoints(self._folder))
 
     def is_empty(self) -> bool:
         """Whether there is nothing to resume from."""
-        return not self._rolling() and not self.best_path.is_file()
+        return not has_checkpoint(self._folder)
 
     def save(self, state: StateTree, step: int, *, measure: float | None = None) -> Path | None:
         """Writes the checkpoint of a step, and keeps it as the best too if its measure is the highest so far.
@@ -74,7 +73,7 @@ class CheckpointStore:
             NonFiniteError: the state holds a NaN or an infinity; nothing was written.
         """
         content = encode_checkpoint(state, step=step, measure=measure)
-        path = self._path_of(step)
+        path = rolling_checkpoint(self._folder, step)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self.set_aside_after(step)
@@ -93,7 +92,7 @@ class CheckpointStore:
         Raises:
             CheckpointError: there is none, or none is complete; names every one that was tried.
         """
-        rolling = self._rolling()
+        rolling = rolling_checkpoints(self._folder)
         candidates = [rolling[step] for step in sorted(rolling, reverse=True)]
         candidates += [self.best_path] if self.best_path.is_file() else []
         if not candidates:
@@ -119,7 +118,7 @@ class CheckpointStore:
         """
         if which == "newest":
             return self.newest()
-        path = self.best_path if which == "best" else self._path_of(which)
+        path = self.best_path if which == "best" else rolling_checkpoint(self._folder, which)
         if not path.is_file():
             there = ", ".join(str(step) for step in self.steps()) or "none"
             has_best = "; best is there too" if self.best_path.is_file() else ""
@@ -141,22 +140,13 @@ class CheckpointStore:
             cure = f"the newest complete checkpoint is of step {newest.step}: {newest.path}"
         return Finding(finding.what, finding.where, finding.found, finding.expected, cure)
 
-    def _path_of(self, step: int) -> Path:
-        return self._folder / f"checkpoint-{step:012d}.safetensors"
-
-    def _rolling(self) -> dict[int, Path]:
-        if not self._folder.is_dir():
-            return {}
-        matches = ((path, _ROLLING.fullmatch(path.name)) for path in self._folder.iterdir())
-        return {int(match[1]): path for path, match in matches if match and path.is_file()}
-
     def set_aside_after(self, step: int) -> None:
         """Moves what is later than a step, the best included, to a folder `set-aside-N`.
 
         Raises:
             OSError: the disk refuses.
         """
-        later = [path for other, path in self._rolling().items() if other > step]
+        later = [path for other, path in rolling_checkpoints(self._folder).items() if other > step]
         if self.best_path.is_file() and self._best_step() > step:
             later += [path for path in (self.best_path, self.best_path.with_suffix(".json")) if path.is_file()]
         if not later:
@@ -203,7 +193,7 @@ class CheckpointStore:
             return None
 
     def _prune(self) -> None:
-        rolling = self._rolling()
+        rolling = rolling_checkpoints(self._folder)
         surplus = sorted(rolling)[: -self._keep] if self._keep else []
         for step in surplus:
             _remove(rolling[step])

@@ -11,10 +11,10 @@ from typing import Any
 
 import psutil
 
-__all__ = ["installation", "required_packages"]
+__all__ = ["installed", "required_packages"]
 
 
-def installation() -> dict[str, Any]:
+def installed() -> dict[str, Any]:
     """Python, the machine, and the version of every package that Sparring needs; ready to be written as JSON."""
     return {
         "sparring": _version("sparring"),

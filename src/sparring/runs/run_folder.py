@@ -16,21 +16,24 @@ Run ids and behavior names are data; `sparring.settings.names` turns them into n
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sparring.errors import RunError, nearest
 from sparring.runs._atomic import remove_leftovers, replace_file
-from sparring.runs.checkpoint_store import CheckpointStore
-from sparring.runs.configuration import same_settings
+from sparring.runs.checkpoint_names import has_checkpoint
 from sparring.runs.run_lock import RunLock
 from sparring.runs.training_status import BehaviorStatus, ExportedModel, models_of, training_status
 from sparring.settings.names import distinct_name, folder_key, safe_name
+
+if TYPE_CHECKING:
+    from sparring.runs.checkpoint_store import CheckpointStore
 
 __all__ = ["RunFolder", "StartMode", "run_ids"]
 
@@ -56,6 +59,8 @@ class RunFolder:
         self.notices: tuple[str, ...] = ()
         """What beginning did beside that, one line each: a run moved aside, a dead process's lock taken over."""
         self._lock: RunLock | None = None
+        self._is_new = False
+        self._made: list[Path] = []
 
     @classmethod
     def open(cls, results_dir: Path | str, run_id: str, mode: StartMode) -> RunFolder:
@@ -97,6 +102,8 @@ class RunFolder:
         try:
             if mode == "force" and _has_content(self.path):
                 notices.append(_move_aside(self.path))
+            self._is_new = not _has_content(self.path)
+            self._made = [place for place in (self.path, *self.path.parents) if not place.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock, takeover = RunLock.acquire(self.path / _LOCK)
         except OSError as error:
@@ -127,6 +134,8 @@ class RunFolder:
 
     def checkpoints(self, *, keep: int = 5) -> CheckpointStore:
         """The store of this run's checkpoints."""
+        from sparring.runs.checkpoint_store import CheckpointStore  # noqa: PLC0415 - brings in NumPy
+
         return CheckpointStore(self.path / _CHECKPOINTS, keep=keep)
 
     def copy_curves(self) -> Path | None:
@@ -199,6 +208,8 @@ class RunFolder:
         Raises:
             RunError: the disk refuses.
         """
+        from sparring.runs.configuration import same_settings  # noqa: PLC0415 - brings in pydantic
+
         path, kept = self.path / _CONFIGURATION, None
         try:
             earlier = self.configuration()
@@ -232,6 +243,20 @@ class RunFolder:
     def write_installation(self, installation: Mapping[str, Any]) -> None:
         """Writes what is installed, so that a report about the run can be understood later."""
         self._write_record(self.path / "doctor.json", installation)
+
+    def discard(self) -> None:
+        """Takes back what `begin` made, for a run that was refused before it did anything; what was there stays."""
+        self.close()
+        if not self._is_new:
+            return
+        for place in self.path.iterdir():
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+        for place in self._made:
+            with contextlib.suppress(OSError):  # somebody else is using it by now
+                place.rmdir()
 
     def close(self) -> None:
         """Lets other processes write the run; closing twice is harmless."""
@@ -285,10 +310,10 @@ def _check_start(results: Path, path: Path, run_id: str, mode: StartMode) -> Non
         if place.exists() and not place.is_dir():
             raise RunError("a file stands where the run's folder should be", where=str(place), cure="rename it")
     exists = _has_content(path)
-    has_checkpoint = not CheckpointStore(path / _CHECKPOINTS).is_empty()
+    is_resumable = has_checkpoint(path / _CHECKPOINTS)
     if mode == "new" and exists:
-        resume = "--resume to go on with it, " if has_checkpoint else ""
-        what = "exists already" if has_checkpoint else "exists already, but ended before its first checkpoint"
+        resume = "--resume to go on with it, " if is_resumable else ""
+        what = "exists already" if is_resumable else "exists already, but ended before its first checkpoint"
         raise RunError(
             f"the run {run_id!r} {what}",
             where=str(path),
@@ -296,7 +321,7 @@ def _check_start(results: Path, path: Path, run_id: str, mode: StartMode) -> Non
         )
     if mode == "resume" and not exists:
         raise _missing(results, path, run_id)
-    if mode == "resume" and not has_checkpoint:
+    if mode == "resume" and not is_resumable:
         raise RunError(
             f"the run {run_id!r} has nothing to resume: it ended before its first checkpoint",
             where=str(path / _CHECKPOINTS),

@@ -15,8 +15,6 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
-
 from sparring.errors import RunError
 
 if sys.platform == "win32":
@@ -39,9 +37,13 @@ class _Holder:
 
     @staticmethod
     def this_process() -> _Holder:
+        import psutil  # noqa: PLC0415 - a run that may not begin is refused without
+
         return _Holder(os.getpid(), psutil.Process().create_time(), socket.gethostname())
 
     def is_alive_here(self) -> bool:
+        import psutil  # noqa: PLC0415 - a run that may not begin is refused without
+
         if self.host != socket.gethostname():
             return False
         try:

@@ -1,47 +1,54 @@
 """What a user may set, as frozen and checked sections; one model a section of the settings file."""
 
-from sparring.settings.behavior import BehaviorSettings
-from sparring.settings.environment_parameters import (
-    CompletionCriteria,
-    ConstantParameters,
-    Curriculum,
-    EnvironmentParameter,
-    GaussianParameters,
-    Lesson,
-    LessonValue,
-    MultiRangeParameters,
-    Sampler,
-    SamplerParameters,
-    UniformParameters,
-)
-from sparring.settings.hyperparameters import (
-    Hyperparameters,
-    OnPolicyHyperparameters,
-    POCAHyperparameters,
-    PPOHyperparameters,
-    SACHyperparameters,
-    ScheduleKind,
-)
-from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
-from sparring.settings.reward_signals import (
-    BehavioralCloningSettings,
-    CuriositySettings,
-    ExtrinsicSettings,
-    GAILSettings,
-    RewardSignals,
-    RNDSettings,
-)
-from sparring.settings.run import (
-    CheckpointSettings,
-    EngineSettings,
-    EnvironmentSettings,
-    EvaluationSettings,
-    ExportSettings,
-    NonFiniteRule,
-    RunSettings,
-    TorchSettings,
-)
-from sparring.settings.self_play import OutcomeRule, SelfPlaySettings
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparring._exports import exports as _exports
+
+if TYPE_CHECKING:
+    from sparring.settings.behavior import BehaviorSettings
+    from sparring.settings.environment_parameters import (
+        CompletionCriteria,
+        ConstantParameters,
+        Curriculum,
+        EnvironmentParameter,
+        GaussianParameters,
+        Lesson,
+        LessonValue,
+        MultiRangeParameters,
+        Sampler,
+        SamplerParameters,
+        UniformParameters,
+    )
+    from sparring.settings.hyperparameters import (
+        Hyperparameters,
+        OnPolicyHyperparameters,
+        POCAHyperparameters,
+        PPOHyperparameters,
+        SACHyperparameters,
+        ScheduleKind,
+    )
+    from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
+    from sparring.settings.reward_signals import (
+        BehavioralCloningSettings,
+        CuriositySettings,
+        ExtrinsicSettings,
+        GAILSettings,
+        RewardSignals,
+        RNDSettings,
+    )
+    from sparring.settings.run import (
+        CheckpointSettings,
+        EngineSettings,
+        EnvironmentSettings,
+        EvaluationSettings,
+        ExportSettings,
+        NonFiniteRule,
+        RunSettings,
+        TorchSettings,
+    )
+    from sparring.settings.self_play import OutcomeRule, SelfPlaySettings
 
 __all__ = [
     "BehaviorSettings",
@@ -82,3 +89,51 @@ __all__ = [
     "UniformParameters",
     "VisualEncoder",
 ]
+
+__getattr__ = _exports(
+    __name__,
+    {
+        "behavior": ("BehaviorSettings",),
+        "environment_parameters": (
+            "CompletionCriteria",
+            "ConstantParameters",
+            "Curriculum",
+            "EnvironmentParameter",
+            "GaussianParameters",
+            "Lesson",
+            "LessonValue",
+            "MultiRangeParameters",
+            "Sampler",
+            "SamplerParameters",
+            "UniformParameters",
+        ),
+        "hyperparameters": (
+            "Hyperparameters",
+            "OnPolicyHyperparameters",
+            "POCAHyperparameters",
+            "PPOHyperparameters",
+            "SACHyperparameters",
+            "ScheduleKind",
+        ),
+        "network": ("MemorySettings", "NetworkSettings", "VisualEncoder"),
+        "reward_signals": (
+            "BehavioralCloningSettings",
+            "CuriositySettings",
+            "ExtrinsicSettings",
+            "GAILSettings",
+            "RewardSignals",
+            "RNDSettings",
+        ),
+        "run": (
+            "CheckpointSettings",
+            "EngineSettings",
+            "EnvironmentSettings",
+            "EvaluationSettings",
+            "ExportSettings",
+            "NonFiniteRule",
+            "RunSettings",
+            "TorchSettings",
+        ),
+        "self_play": ("OutcomeRule", "SelfPlaySettings"),
+    },
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -30,7 +32,38 @@ def json_schema() -> dict[str, Any]:
     definitions = schema["$defs"]
     _allow(definitions, "BehaviorSettings", "hyperparameters", [hyperparameters_of(name) for name in _BUILT_IN])
     _allow(definitions, "Sampler", "sampler_parameters", list(sampler_types().values()))
+    sections = {section.__name__: section for section in _all_sections(Section)}
+    for name, definition in [("RunSettings", schema), *definitions.items()]:
+        for key, meaning in _meanings(sections[name]).items() if name in sections else ():
+            if key in definition["properties"]:
+                definition["properties"][key]["description"] = meaning
     return schema
+
+
+def _all_sections(base: type[Section]) -> Iterator[type[Section]]:
+    for section in base.__subclasses__():
+        yield section
+        yield from _all_sections(section)
+
+
+def _meanings(section: type[Section]) -> dict[str, str]:
+    """What is written under each key of a section, those of its bases included.
+
+    Read from the source only where it is asked for: pydantic would do it whenever a settings file is read.
+    """
+    found: dict[str, str] = {}
+    for own in reversed(section.__mro__):
+        if own is Section or not issubclass(own, Section):
+            continue
+        body = ast.parse(inspect.getsource(own)).body[0]
+        assert isinstance(body, ast.ClassDef), own
+        for key, after in zip(body.body, body.body[1:], strict=False):
+            is_text = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and is_text:
+                assert isinstance(after, ast.Expr), after
+                assert isinstance(after.value, ast.Constant), after
+                found[key.target.id] = inspect.cleandoc(str(after.value.value))
+    return found
 
 
 def _allow(definitions: dict[str, Any], section: str, key: str, kinds: list[type[Section]]) -> None:
@@ -101,10 +134,11 @@ def _summary(section: type[Section]) -> str:
 
 
 def _rows(section: type[Section]) -> Iterator[str]:
+    meanings = _meanings(section)
     for key, info in section.model_fields.items():
         extra = info.json_schema_extra
         mark = " +" if isinstance(extra, dict) and extra.get("x-sparring") else ""
-        meaning = " ".join((info.description or "").split()).replace("|", "\\|")
+        meaning = " ".join(meanings.get(key, "").split()).replace("|", "\\|")
         yield f"| `{key}`{mark} | {_default(info)} | {meaning} |"
 
 

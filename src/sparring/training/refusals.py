@@ -1,22 +1,56 @@
-"""What the settings may say but a run can't do: refused before anything is started."""
+"""What the settings may say but a run can't do: refused before anything is started.
+
+What needs no algorithm is refused without waiting for torch.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sparring.algorithms import check_algorithms
 from sparring.errors import Finding, SettingsError, nearest
+from sparring.runs import RunFolder, StartMode
 from sparring.settings import Curriculum, RunSettings
 
-__all__ = ["check_announced", "check_can_run", "unlisted"]
+__all__ = ["check_announced", "check_can_run", "check_plan", "check_start", "start_mode", "unlisted"]
+
+
+def start_mode(settings: RunSettings) -> StartMode:
+    """How a run with these settings begins."""
+    start = settings.checkpoint_settings
+    return "resume" if start.resume or start.load_model else "force" if start.force else "new"
+
+
+def check_start(settings: RunSettings) -> None:
+    """Whether a run may begin in its folder, and whether the one it takes its networks from is there.
+
+    Raises:
+        RunError: it may not; nothing was touched.
+    """
+    start, mode = settings.checkpoint_settings, start_mode(settings)
+    RunFolder.planned(start.results_dir, start.run_id, mode)
+    if start.initialize_from and mode != "resume":
+        RunFolder.existing(start.results_dir, start.initialize_from)
+
+
+def check_plan(settings: RunSettings) -> None:
+    """Whether what the settings ask for can be had at all, as far as no algorithm is asked.
+
+    Raises:
+        SettingsError: with everything that can't.
+    """
+    findings = list(_findings(settings))
+    if findings:
+        raise SettingsError(findings)
 
 
 def check_can_run(settings: RunSettings) -> None:
-    """Whether everything the settings ask for is built.
+    """Whether everything the settings ask for is built, algorithms included.
 
     Raises:
         SettingsError: with everything that isn't.
     """
+    from sparring.algorithms import check_algorithms  # noqa: PLC0415 - brings in torch
+
     findings = list(_findings(settings))
     try:
         check_algorithms(settings.behaviors, settings.default_settings)

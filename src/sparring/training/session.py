@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import torch
 
 from sparring.environments import Environment
+from sparring.errors import SettingsError, SpecError
 from sparring.networks.policy import Policy
 from sparring.runs import (
     CheckpointChoice,
     LoadedCheckpoint,
     RunFolder,
-    StartMode,
     configuration_text,
-    installation,
+    installed,
 )
 from sparring.settings import RunSettings
 from sparring.statistics import Statistics, check_writers
@@ -28,7 +29,7 @@ from sparring.training.evaluation import Contestants, EvaluationRow, duel
 from sparring.training.games import is_editor, is_started, open_game
 from sparring.training.lessons import Lessons
 from sparring.training.progress import Observer, SilentObserver
-from sparring.training.refusals import check_can_run
+from sparring.training.refusals import check_can_run, start_mode
 from sparring.training.run import TrainingRun
 from sparring.training.seeds import SeedStreams, draw_seed
 from sparring.worlds.registry import CreateWorld
@@ -86,7 +87,7 @@ def run_training(
         NonFiniteError: something became NaN or infinite; the state before it is on disk.
     """
     start = settings.checkpoint_settings
-    mode: StartMode = "resume" if start.resume or start.load_model else "force" if start.force else "new"
+    mode = start_mode(settings)
     check_writers(settings.writers)
     check_can_run(settings)
     device, why = choose_device(settings.torch_settings.device or "auto")
@@ -97,12 +98,14 @@ def run_training(
     weights = _weights_to_start_from(settings) if start.initialize_from and mode != "resume" else {}
     with ExitStack() as stack:
         folder = stack.enter_context(RunFolder.planned(start.results_dir, start.run_id, mode))
+        refusal = stack.push(_Refusal(folder))
         checkpoint = None
         if mode == "resume":  # locked first: another process might be writing what is read now
             folder.begin(mode)
             checkpoint = folder.checkpoints().load(resume_from)
         if mode == "new" and is_started(settings, make_game):
             folder.begin(mode)  # the game's logs go there, and are all that is left of a game that doesn't start
+            refusal.is_possible = True
         environment = stack.enter_context(
             open_game(
                 settings,
@@ -130,11 +133,12 @@ def run_training(
         if checkpoint is not None:
             run.restore(checkpoint)
         # Whatever could be refused was refused; only now is anything on disk moved, made or cut.
+        refusal.is_possible = False
         if not folder.is_begun:
             folder.begin(mode)
         for notice in folder.notices:
             observer.on_message(notice)
-        folder.write_installation({**installation(), "device": f"{device}: {why}", "threads": threads})
+        folder.write_installation({**installed(), "device": f"{device}: {why}", "threads": threads})
         if checkpoint is not None:
             _go_back_to(checkpoint, folder, observer)
         folder.write_configuration(configuration_text(settings, origins))
@@ -155,6 +159,24 @@ def run_training(
         if not report.was_interrupted:
             report.rows = list(_table(run, settings, observer, should_stop, make_game))
     return report
+
+
+class _Refusal:
+    """Takes back a folder that was begun only for the logs of a game, where the settings don't fit that game.
+
+    The logs of a game that breaks are kept: they say why.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self.is_possible = False
+
+    def __call__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del kind, trace
+        if self.is_possible and isinstance(error, (SettingsError, SpecError)):
+            self._folder.discard()
 
 
 def _lessons(settings: RunSettings, checkpoint: LoadedCheckpoint | None) -> Lessons:

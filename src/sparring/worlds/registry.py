@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from sparring.environments.environment import Environment
 from sparring.errors import SettingsError, nearest
 from sparring.user_code import load_function, script_path
+
+if TYPE_CHECKING:  # a refusal must wait neither for packages to be looked through nor for NumPy
+    from importlib.metadata import EntryPoint
+
+    from sparring.environments import Environment
 
 __all__ = ["CreateWorld", "WorldInfo", "available_worlds", "create_world", "find_world"]
 
@@ -78,6 +81,8 @@ _BUILT_IN = (
 
 def available_worlds() -> tuple[WorldInfo, ...]:
     """The built-in worlds, then those of installed packages by name; a built-in name cannot be taken over."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - a built-in world is found without
+
     offered: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=GROUP):
         offered.setdefault(point.name, []).append(point)
@@ -115,7 +120,9 @@ def find_world(name: str) -> WorldInfo:
         if not script.is_file():
             raise SettingsError("there is no such script", where="world", found=name, expected="FILE.py:NAME")
         return WorldInfo(name, f"From {script}.", "", _of_script(name))
-    worlds = {world.name: world for world in available_worlds()}
+    worlds = {world.name: world for world in _BUILT_IN}
+    if name not in worlds:
+        worlds = {world.name: world for world in available_worlds()}
     if name not in worlds:
         close = nearest(name, worlds)
         hint = f"did you mean {' or '.join(close)}? " if close else ""
@@ -165,6 +172,8 @@ def _of_script(place: str) -> CreateWorld:
 def _made(
     make: Callable[..., object], name: str, source: str, *, num_arenas: int, seed: int, threads: int
 ) -> Environment:
+    from sparring.environments import Environment  # noqa: PLC0415 - brings in NumPy, which listing must not
+
     world = make(num_arenas=num_arenas, seed=seed, threads=threads)
     if not isinstance(world, Environment):
         raise SettingsError(f"world {name!r} is not an Environment", where=source, found=type(world).__name__)
