@@ -37,13 +37,23 @@ def test_a_function_is_found_with_what_lies_beside_it(tmp_path: Path) -> None:
     assert load_function(f"{tmp_path / 'game.py'}:answer", where="--game")() == 42
 
 
+def test_dataclasses_and_late_imports_work_as_in_any_script(tmp_path: Path) -> None:
+    (tmp_path / "late_beside_it.py").write_text("ANSWER = 42")
+    (tmp_path / "game.py").write_text(
+        "from __future__ import annotations\nimport pickle\nfrom dataclasses import dataclass\n\n"
+        "@dataclass\nclass Place:\n    x: int\n\n"
+        "def answer():\n    from late_beside_it import ANSWER\n    return pickle.loads(pickle.dumps(Place(ANSWER)))\n"
+    )
+    assert load_function(f"{tmp_path / 'game.py'}:answer", where="--game")().x == 42
+
+
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
         (None, "world", "--game: there is no such script"),
         ("def wrld(): ...", "world", "nothing to call by the name 'world'\n  did you mean 'wrld'?"),
         ("world = 3", "world", "nothing to call by the name 'world'"),
-        ("1 / 0", "world", "the script can't be run; found ZeroDivisionError: division by zero"),
+        ("a = 1\n1 / 0", "world", "game.py:2: the script can't be run; found ZeroDivisionError: division by zero"),
         ("def (", "world", "the script can't be run; found SyntaxError"),
         ("import nothing_of_the_kind", "world", "found ModuleNotFoundError: No module named 'nothing_of_the_kind'"),
     ],

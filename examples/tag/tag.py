@@ -85,8 +85,9 @@ class Match:
         self._statistics = academy.statistics
         self._parameters = academy.environment_parameters
         self.chaser = Player(academy, "Chaser", team=0, area=area, push=0.05, flees=False)
-        self.runner = Player(academy, "Runner", team=1, area=area, push=0.03, flees=True)
+        self.runner = Player(academy, "Runner", team=1, area=area, push=0.04, flees=True)
         self.chaser.other, self.runner.other = self.runner, self.chaser
+        self.caught = self.played = 0
 
     def update(self) -> None:
         """Moves both, and ends the match when the runner is caught or got away."""
@@ -95,6 +96,7 @@ class Match:
         reach = self._parameters.get("reach", REACH)
         is_caught = float(np.linalg.norm(self.chaser.place - self.runner.place)) < reach
         if is_caught or self.chaser.step_count >= LONGEST:
+            self.caught, self.played = self.caught + is_caught, self.played + 1
             self._statistics.add("Tag/Caught", float(is_caught))
             self.chaser.add_reward(1.0 if is_caught else -1.0)
             self.runner.add_reward(-1.0 if is_caught else 1.0)
@@ -104,7 +106,11 @@ class Match:
 
 def make_game(academy: Academy) -> Update:
     """As many matches side by side as the trainer asks for."""
-    matches = [Match(academy, area) for area in range(academy.num_areas)]
+    return update_of([Match(academy, area) for area in range(academy.num_areas)])
+
+
+def update_of(matches: list[Match]) -> Update:
+    """What moves the matches on, once every step."""
 
     def update() -> None:
         for match in matches:
@@ -124,14 +130,19 @@ def main() -> None:
     options, _ = parser.parse_known_args()
 
     def make(academy: Academy) -> Update:
-        update = make_game(academy)
+        matches = [Match(academy, area) for area in range(academy.num_areas)]
         if options.model is not None:
-            for agent in academy.agents:
-                if agent.behavior_name.startswith("Chaser"):
-                    agent.set_model(options.model)
-        return update
+            for match in matches:
+                match.chaser.set_model(options.model)
+        academy.on_close(lambda: report(matches))
+        return update_of(matches)
 
     play(make, steps=options.steps)
+
+
+def report(matches: list[Match]) -> None:
+    """Says how it went."""
+    print(f"caught {sum(match.caught for match in matches)} of {sum(match.played for match in matches)}")
 
 
 if __name__ == "__main__":

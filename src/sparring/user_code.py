@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ def run_name_of(world: str) -> str:
 def load_function(place: str, *, where: str) -> Callable[..., Any]:
     """The function, or whatever can be called, that a person names.
 
-    The script runs once for every call, as a module of its own; what lies beside it can be imported by it.
+    The script runs once for every call, as a module of its own; what lies beside it can be imported by it, now and
+    later, as if Python had been started with it.
 
     Args:
         place: `FILE.py:NAME`.
@@ -41,20 +44,24 @@ def load_function(place: str, *, where: str) -> Callable[..., Any]:
     if path is None or not path.is_file():
         raise SettingsError("there is no such script", where=where, found=place, expected="FILE.py:NAME")
     name = place.rpartition(":")[2]
-    spec = importlib.util.spec_from_file_location(f"sparring_script_{path.stem}", path)
+    own_name = f"sparring_script_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    spec = importlib.util.spec_from_file_location(own_name, path)
     assert spec is not None, f"{path} ends with .py"
     assert spec.loader is not None, f"{path} ends with .py"
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.modules[own_name] = module  # dataclasses and pickle look a class's module up by its name
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # a person's script may raise anything
+        del sys.modules[own_name]
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = f":{lines[-1]}" if lines else ""
         raise SettingsError(
-            "the script can't be run", where=f"{where} {path}", found=f"{type(error).__name__}: {error}"
+            "the script can't be run", where=f"{where} {path}{line}", found=f"{type(error).__name__}: {error}"
         ) from error
-    finally:
-        sys.path.remove(folder)
     function = getattr(module, name, None)
     if not callable(function):
         like = nearest(name, [each for each, value in vars(module).items() if callable(value)])

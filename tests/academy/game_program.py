@@ -6,7 +6,19 @@ from pathlib import Path
 from sparring.academy import Academy, Update, play, play_loop
 from tests.academy.games import StrollingWalker, painters, walkers
 
-GAMES = {"walkers": walkers(), "strollers": walkers(StrollingWalker), "painters": painters}
+
+def breaking(academy: Academy) -> Update:
+    """Breaks in its fourth step."""
+    walkers()(academy)
+
+    def update() -> None:
+        if academy.total_step_count == 4:
+            raise ZeroDivisionError("the ball burst")
+
+    return update
+
+
+GAMES = {"walkers": walkers(), "strollers": walkers(StrollingWalker), "painters": painters, "breaking": breaking}
 
 
 def main() -> None:

@@ -13,14 +13,14 @@ from sparring.academy import (
     AcademyEnvironment,
     Actions,
     Actuator,
-    Agent,
     AgentGroup,
     BehaviorType,
     DecisionRequester,
+    LoopEnvironment,
     Update,
     VectorSensor,
 )
-from sparring.errors import GameError, SpecError
+from sparring.errors import GameError, NonFiniteError, SpecError
 from sparring.specs import ActionSpec
 from sparring.steps import ActionBatch, TerminalSteps
 from tests.academy.games import GOAL, StrollingWalker, Walker, walkers
@@ -327,15 +327,22 @@ def test_agents_that_leave_no_choice_to_the_trainer_are_not_shown_to_it() -> Non
 
 
 def test_a_game_in_which_nobody_asks_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparring.academy.environment._LONGEST_SILENCE", 50)
-    environment = AcademyEnvironment(walkers(period=0))
+    monkeypatch.setattr("sparring.academy.academy._LONGEST_SILENCE", 50)
     with pytest.raises(GameError, match="no agent asks for a decision; found 50 steps without one"):
-        environment.reset()
+        AcademyEnvironment(walkers(period=0)).reset()
+
+    def main(academy: Academy) -> None:
+        walkers(period=0)(academy)
+        while academy.is_running:
+            academy.environment_step()
+
+    with pytest.raises(GameError, match="no agent asks for a decision; found 50 steps without one"):
+        LoopEnvironment.start(main).reset()
 
 
 def test_the_inventory_of_behaviors_is_told_when_one_is_not_there() -> None:
     environment = AcademyEnvironment(walkers())
-    with pytest.raises(GameError, match=r"no behavior 'Runner'; *found|expected Walker\?team=0"):
+    with pytest.raises(GameError, match=r"the game has no behavior 'Runner', expected Walker\?team=0"):
         environment.get_steps("Runner")
 
 
@@ -389,5 +396,148 @@ def test_two_games_share_nothing() -> None:
     two.reset()
     walk(one, 2)
     assert two.get_steps(NAME)[0].obs[0].tolist() == [[0.0], [0.0]]
-    assert isinstance(one.academy.agents[0], Agent)
     assert one.academy.agents[0].agent_id == two.academy.agents[0].agent_id == 0
+
+
+def test_what_the_update_pays_in_the_last_step_still_counts() -> None:
+    def make_game(academy: Academy) -> Update:
+        agent = Walker(academy, max_step=3)
+        return lambda: agent.add_reward(1.0)
+
+    environment = AcademyEnvironment(make_game)
+    environment.reset()
+    for _ in range(3):
+        walk(environment, 1)
+    decision, terminal = environment.get_steps(NAME)
+    assert (terminal.reward.tolist(), terminal.interrupted.tolist()) == ([1.0], [True])
+    assert decision.reward.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("where", ["collect_observations", "on_episode_begin"])
+@pytest.mark.parametrize("what", ["end_episode", "interrupt_episode", "remove"])
+def test_an_episode_can_not_end_while_agents_are_observed_or_it_is_being_begun(where: str, what: str) -> None:
+    class Hasty(Walker):
+        def collect_observations(self, sensor: VectorSensor) -> None:
+            super().collect_observations(sensor)
+            self.act_in("collect_observations")
+
+        def on_episode_begin(self) -> None:
+            super().on_episode_begin()
+            self.act_in("on_episode_begin")
+
+        def act_in(self, place: str) -> None:
+            if place == where:
+                getattr(self, what)()
+
+    with pytest.raises(GameError, match=r"an episode can't end now(?s:.*)in the game's update"):
+        AcademyEnvironment(walkers(Hasty)).reset()
+
+
+def test_another_agents_episode_can_not_end_while_agents_are_observed() -> None:
+    class Bully(Walker):
+        def collect_observations(self, sensor: VectorSensor) -> None:
+            super().collect_observations(sensor)
+            self.academy.agents[0].end_episode()
+
+    def make_game(academy: Academy) -> Update:
+        Walker(academy)
+        Bully(academy)
+        return lambda: None
+
+    with pytest.raises(GameError, match="agents that are being observed"):
+        AcademyEnvironment(make_game).reset()
+
+
+def test_a_group_may_change_while_it_ends() -> None:
+    class Leaver(Walker):
+        group: AgentGroup | None = None
+
+        def on_episode_begin(self) -> None:
+            super().on_episode_begin()
+            if self.group is not None:
+                self.group.unregister_agent(self)
+
+    academy = Academy()
+    group = AgentGroup(academy)
+    first, second, third = Leaver(academy), Walker(academy), Walker(academy)
+    for agent in (first, second, third):
+        group.register_agent(agent)
+    academy.environment_step()
+    first.group = group
+    group.end_group_episode()
+    assert [agent.calls.count("begin") for agent in (first, second, third)] == [2, 2, 2]
+    assert list(group.members) == [second, third]
+    third.remove()
+    group.end_group_episode()
+    assert list(group.members) == [second]
+    assert third.calls.count("begin") == 2
+
+
+def test_agents_made_when_the_game_is_reset_begin_once() -> None:
+    academy = Academy()
+    made: list[Walker] = []
+    academy.on_reset(lambda: made.append(Walker(academy)))
+    academy.environment_step()
+    assert made[0].calls.count("begin") == 1
+
+
+def test_actions_are_not_carried_out_in_the_next_episode() -> None:
+    class Ender(Actuator):
+        agent: Walker | None = None
+
+        def on_action_received(self, actions: Actions) -> None:
+            assert self.agent is not None
+            self.agent.end_episode()
+
+    academy = Academy()
+    ender = Ender("A", ActionSpec.create_discrete((2,)))
+    ender.agent = agent = Walker(academy, actuators=[ender])
+    academy.environment_step()
+    assert agent.calls == ["begin", "begin"]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_what_is_not_finite_is_refused_where_it_is_given(number: float) -> None:
+    academy = Academy()
+    agent, group = Walker(academy), AgentGroup(academy)
+    group.register_agent(agent)
+    for give in (agent.add_reward, agent.set_reward, group.add_group_reward, group.set_group_reward):
+        with pytest.raises(NonFiniteError, match=r"Walker\?team=0: agent 0 is given a reward that is not finite"):
+            give(number)
+    with pytest.raises(SpecError, match="the score of a match is not finite"):
+        agent.end_episode(match_score=number)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vector_size": 0}, "collect_observations would never be called"),
+        ({"actions": None}, "on_action_received would never be called"),
+        ({"max_step": -1}, "max_step and area are not negative; found -1 and 0"),
+        ({"area": -1}, "max_step and area are not negative; found 20 and -1"),
+        ({"name": "Walker?team=3"}, "say the team with team="),
+    ],
+)
+def test_agents_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        Walker(Academy(), **options)
+
+
+def test_games_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(SpecError, match="at least one area"):
+        Academy(num_areas=0)
+    with pytest.raises(SpecError, match="the game gave no update; found NoneType"):
+        AcademyEnvironment(lambda academy: None)  # type: ignore[arg-type]
+    agent = Walker(Academy())
+    with pytest.raises(SpecError, match="has a decision requester already"):
+        DecisionRequester(agent)
+
+
+def test_who_chooses_may_change_in_an_episode_and_its_end_is_told_to_who_chose() -> None:
+    environment = AcademyEnvironment(walkers())
+    environment.reset()
+    agent = environment.academy.agents[0]
+    agent.end_episode()
+    agent.behavior_type = BehaviorType.HEURISTIC_ONLY
+    environment.academy.observe()
+    assert ends(environment).agent_id.tolist() == [0]

@@ -1,6 +1,7 @@
 """Games that step themselves: the same as those that are stepped, and their ends."""
 
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -36,14 +37,17 @@ def test_a_loop_of_its_own_changes_nothing(make_game: MakeGame) -> None:
 
 
 def test_closing_ends_the_loop() -> None:
+    before = {thread.ident for thread in threading.enumerate()}
     environment = LoopEnvironment.start(looped(walkers()))
     environment.reset()
+    own = {thread.ident for thread in threading.enumerate()} - before
+    assert len(own) == 1
     environment.close()
     environment.close()
-    for thread in threading.enumerate():
-        if thread.name == "game":
-            thread.join(timeout=10)
-            assert not thread.is_alive()
+    deadline = time.monotonic() + 30
+    while own & {thread.ident for thread in threading.enumerate()}:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_closing_before_the_first_reset_ends_the_loop() -> None:
@@ -149,3 +153,19 @@ def test_what_hangs_on_the_end_of_a_game_is_called_once() -> None:
         assert closed == []
     stepped.close()
     assert sorted(closed) == ["loop", "stepped"]
+
+
+def test_an_error_at_the_end_of_a_game_is_raised_where_the_trainer_is() -> None:
+    told: list[str] = []
+
+    def main(academy: Academy) -> None:
+        academy.on_close(lambda: 1 // 0)  # type: ignore[arg-type]
+        academy.on_close(lambda: told.append("the other one"))
+        walkers()(academy)
+        academy.environment_step()
+
+    environment = LoopEnvironment.start(main)
+    environment.reset()
+    with pytest.raises(ZeroDivisionError):
+        environment.step()
+    assert told == ["the other one"]

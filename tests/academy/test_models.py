@@ -10,14 +10,16 @@ import onnx
 import psutil
 import pytest
 import torch
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from sparring.academy import Academy, AcademyEnvironment, BehaviorType, OnnxModel, VectorSensor
+from sparring.academy import Academy, AcademyEnvironment, BehaviorType, Chosen, OnnxModel, VectorSensor
 from sparring.academy.seats import asking_columns
 from sparring.errors import SpecError
 from sparring.networks.export import export_policy
 from sparring.networks.policy import Policy
 from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
+from sparring.steps import ActionBatch, DecisionSteps
 from sparring.training import PolicyModel
 from tests.academy.games import GOAL, Painter, StrollingWalker, Walker, painters
 from tests.networks.builders import actor
@@ -243,3 +245,36 @@ def test_a_policy_of_another_spec_is_refused() -> None:
     model = PolicyModel(Policy(spec, actor(spec), device=torch.device("cpu")))
     with pytest.raises(SpecError, match=r"Walker\?team=0: the policy sees or does something else"):
         Walker(Academy()).set_model(model)
+
+
+def test_a_sensor_the_model_has_no_input_for_is_told(tmp_path: Path) -> None:
+    exported(tmp_path / "one.onnx")
+    with pytest.raises(SpecError, match="the model has no input for sensor 'Zeta'; found no obs_1"):
+        Walker(Academy(), sensors=[VectorSensor(1, name="Zeta")]).set_model(tmp_path / "one.onnx")
+
+
+class Wrong:
+    """A model that gives what it should not."""
+
+    memory_size = 2
+
+    def __init__(self, actions: ActionBatch, memory: int) -> None:
+        self.chosen = Chosen(actions, np.zeros((1, memory), np.float32))
+
+    def check(self, spec: BehaviorSpec, *, where: str) -> None:
+        """Fits everybody."""
+
+    def choose(self, spec: BehaviorSpec, steps: DecisionSteps, memory: NDArray[np.float32]) -> Chosen:
+        return self.chosen
+
+
+@pytest.mark.parametrize(
+    ("choice", "rows", "memory", "message"),
+    [(3, 1, 2, "choice out of range"), (1, 7, 2, "wrong shape"), (1, 1, 3, "another number of numbers")],
+)
+def test_what_a_model_chooses_is_checked(choice: int, rows: int, memory: int, message: str) -> None:
+    academy = Academy()
+    actions = ActionBatch(np.zeros((rows, 0), np.float32), np.full((rows, 1), choice, np.int32))
+    Walker(academy).set_model(Wrong(actions, memory))
+    with pytest.raises(SpecError, match=message):
+        academy.environment_step()

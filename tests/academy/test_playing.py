@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 from sparring.academy import AcademyEnvironment
 from sparring.academy.playing import trainer_port
 from sparring.environments.unity import UnityEnvironment
+from sparring.errors import GameError
 from tests.academy.games import painters, walkers
 from tests.academy.playing import play_side_by_side
 
@@ -49,6 +51,36 @@ def test_a_game_ends_when_its_trainer_leaves(way: str, tmp_path: Path) -> None:
         time.sleep(0.05)
     is_trained, steps, _ = (tmp_path / "told").read_text().split()
     assert (is_trained, steps) == ("True", "3")
+
+
+@pytest.mark.parametrize("way", ["stepped", "loop"])
+def test_a_game_that_breaks_says_how_where_its_trainer_is(way: str) -> None:
+    with UnityEnvironment(shlex.join([*PROGRAM, "breaking", way]), timeout_wait=60) as served:
+        served.reset()
+        for _ in range(3):
+            served.step()
+        with pytest.raises(GameError, match=r"exit code 1(?s:.*)ZeroDivisionError: the ball burst"):
+            served.step()
+
+
+@pytest.mark.parametrize("way", ["stepped", "loop"])
+def test_an_interrupt_ends_a_game_in_good_order(way: str, tmp_path: Path, free_port: int) -> None:
+    """Started by hand for a trainer that waits."""
+    command = [*PROGRAM, "walkers", way, "--mlagents-port", str(free_port), "--tell", str(tmp_path / "told")]
+    games: list[subprocess.Popen[str]] = []
+
+    def start_by_hand() -> None:
+        games.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+
+    with UnityEnvironment(
+        None, base_port=free_port, timeout_wait=60, on_wait=lambda text: None if games else start_by_hand()
+    ) as served:
+        served.reset()
+        served.step()
+        games[0].send_signal(signal.SIGINT)
+        _, err = games[0].communicate(timeout=60)
+        assert games[0].returncode == 0, err
+        assert "Traceback" not in err
 
 
 @pytest.mark.parametrize("way", ["stepped", "loop"])

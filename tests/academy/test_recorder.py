@@ -57,6 +57,20 @@ def test_an_episode_whose_beginning_was_missed_leaves_no_end(tmp_path: Path) -> 
     assert demo.done.tolist() == [False]
 
 
+def test_a_reset_closes_the_episode_of_a_recording(tmp_path: Path) -> None:
+    academy = Academy()
+    agent = StrollingWalker(academy)
+    with DemonstrationRecorder(agent, tmp_path / "reset.demo"):
+        academy.environment_step()
+        academy.environment_step()
+        academy.reset()
+        academy.environment_step()
+    demo = read_demonstration(tmp_path / "reset.demo")
+    assert demo.done.tolist() == [False, False, True, False]
+    assert demo.interrupted.tolist() == [False, False, True, False]
+    assert demo.obs[0].reshape(-1).tolist() == [0.0, 1.0, 2.0, 0.0]
+
+
 def test_a_file_that_exists_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "a.demo").write_text("mine")
     agent = StrollingWalker(Academy())

@@ -108,6 +108,11 @@ def test_a_script_is_a_world(tmp_path):
         assert list(world.behavior_specs) == ["SoccerTwos?team=0", "SoccerTwos?team=1"]
     with pytest.raises(SettingsError, match="is not an Environment; found int"):
         create_world(f"{script}:nothing")
+    script.write_text(script.read_text() + "\ndef make_game(academy):\n    return None\n")
+    with pytest.raises(SettingsError, match=r"can't be called as a world(?s:.*)as_world"):
+        create_world(f"{script}:make_game")
+    with pytest.raises(SettingsError, match=r"A script's world is named FILE\.py:NAME"):
+        create_world(str(script))
     with pytest.raises(SettingsError, match="nothing to call by the name 'wrld'"):
         create_world(f"{script}:wrld")
     with pytest.raises(SettingsError, match="there is no such script"):

@@ -1,33 +1,8 @@
 """The game's side: with it a Python game becomes an environment, for any trainer or for none.
 
-A game is a function that is given an `Academy`, makes its agents and returns its own update, called once every step::
-
-    class Runner(Agent):
-        def __init__(self, academy: Academy) -> None:
-            super().__init__(academy, "Runner", actions=ActionSpec.create_continuous(1), vector_size=1, max_step=200)
-            self.place = 0.0
-            DecisionRequester(self, 5)
-
-        def on_episode_begin(self) -> None:
-            self.place = 0.0
-
-        def collect_observations(self, sensor: VectorSensor) -> None:
-            sensor.add(self.place)
-
-        def on_action_received(self, actions: Actions) -> None:
-            self.place += float(actions.continuous[0])
-            if self.place > 10.0:
-                self.add_reward(1.0)
-                self.end_episode()
-
-    def make_game(academy: Academy) -> Update:
-        runners = [Runner(academy) for _ in range(academy.num_areas)]
-        return lambda: None
-
-    world = as_world(make_game)         # sparring train runner.py:world
-
-    if __name__ == "__main__":
-        play(make_game)                 # sparring train settings.yaml --env "python runner.py", or alone
+A game is a function that is given an `Academy`, makes its agents and returns its own update, called once every step.
+`as_world` makes a world of it for `sparring train FILE.py:NAME`, `play` a program for any trainer or for none. How to
+write one is told in docs/games.md.
 """
 
 from sparring.academy.academy import Academy, AcademyClosedError, MakeGame, Update

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from sparring.academy.agent import Agent, BehaviorType
-from sparring.academy.models import Model, ModelShelf, OnnxModel
+from sparring.academy.choosing import choose_here, hand_over, model_of
+from sparring.academy.models import ModelShelf, OnnxModel
 from sparring.academy.parameters import EnvironmentParameters
 from sparring.academy.recorder import StatsRecorder
-from sparring.academy.seats import Seat, asking_columns, ended_columns, give_actions
+from sparring.academy.seats import Seat, asking_columns, ended_columns
 from sparring.channels import (
     EngineConfigurationChannel,
     EnvironmentParametersChannel,
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["Academy", "AcademyClosedError", "MakeGame", "Update"]
 
 _log = logging.getLogger(__name__)
+
+_LONGEST_SILENCE = 100_000
+"""Environment steps without a question to the trainer."""
+_NOTICE_S = 10.0
 
 
 class AcademyClosedError(Exception):
@@ -75,11 +82,14 @@ class Academy:
         environment_parameters: what lessons and samplers of the trainer set.
         statistics: reports numbers to the trainer.
         side_channels: all channels; look one up by its type, register your own.
+        is_observing: agents are being observed; no episode may end.
     """
 
     def __init__(
         self, *, seed: int = 0, num_areas: int = 1, is_trained: bool = False, turns: Turns | None = None
     ) -> None:
+        if num_areas < 1:
+            raise SpecError("a game has at least one area", found=str(num_areas))
         self.seed = seed
         self.num_areas = num_areas
         self.rng = np.random.default_rng(seed)
@@ -92,16 +102,23 @@ class Academy:
         self.statistics = StatsRecorder(stats)
         built_in = (EnvironmentParametersChannel(), stats, EngineConfigurationChannel(), TrainingAnalyticsChannel())
         self.side_channels = SideChannels(built_in, keeps_unknown=True)
+        self.is_observing = False
         self._is_trained = is_trained
         self._turns = turns
         self._is_begun = False
+        # Everybody in the game; of these the ones whose first episode has not begun; those who left and whose end is
+        # still to be told.
         self._seats: list[Seat] = []
-        self._left: list[Seat] = []
         self._new: list[Seat] = []
+        self._left: list[Seat] = []
+        # What each behavior sees and does; those of them a trainer chooses for.
         self._specs: dict[str, BehaviorSpec] = {}
         self._told: dict[str, BehaviorSpec] = {}
+        # What the trainer is shown in this step.
         self._asking: dict[str, tuple[list[Seat], DecisionSteps]] = {}
         self._ended: dict[str, TerminalSteps] = {}
+        self._silence = 0
+        self._silent_since = time.monotonic()
         self._reset_hooks: list[Callable[[], None]] = []
         self._close_hooks: list[Callable[[], None]] = []
         self._models = ModelShelf()
@@ -130,8 +147,9 @@ class Academy:
         """Ends the game; twice is allowed. A game that wants to end by itself sets `is_running` to False."""
         self.is_running = False
         hooks, self._close_hooks = self._close_hooks, []
-        for hook in hooks:
-            hook()
+        with ExitStack() as stack:  # all are called, whatever one of them raises
+            for hook in reversed(hooks):
+                stack.callback(hook)
 
     def load_model(self, path: Path | str) -> OnnxModel:
         """A model from a file; agents that load the same file share it.
@@ -161,11 +179,13 @@ class Academy:
         self._is_begun = True
         self.step_count = 0
         self.episode_count += 1
-        self._asking, self._ended, self._left, self._new = {}, {}, [], []
+        self._asking, self._ended, self._left = {}, {}, []
+        for seat in self._seats:
+            seat.forget()
         for hook in self._reset_hooks:
             hook()
+        self._new = []
         for seat in list(self._seats):
-            seat.ended = None
             seat.begin()
 
     def observe(self) -> bool:
@@ -173,12 +193,14 @@ class Academy:
 
         Returns:
             Whether a trainer is asked or told of ends.
+
+        Raises:
+            GameError: a trainer has not been asked for very long.
+            SpecError: what agents see, or what is chosen for them, does not fit.
         """
         if not self._is_begun:
             self.reset()
-        new, self._new = self._new, []
-        for seat in new:
-            seat.begin()
+        self._begin_episodes()
         for seat in self._seats:
             if seat.requester is not None:
                 seat.requester.on_step(self.step_count)
@@ -186,20 +208,15 @@ class Academy:
         self.total_step_count += 1
         for seat in self._seats:
             seat.steps += 1
-        asking: dict[str, list[Seat]] = {}
-        local: dict[tuple[str, int], list[Seat]] = {}
-        for seat in self._seats:
-            if seat.wants_decision:
-                if self._is_remote(seat):
-                    self._told[seat.name] = seat.spec
-                    asking.setdefault(seat.name, []).append(seat)
-                else:
-                    local.setdefault((seat.name, id(self._model_of(seat))), []).append(seat)
+        remote, local = self._who_asks()
         self._tell_ends()
         for seats in local.values():
-            self._choose_here(seats)
-        self._asking = {name: (seats, asking_columns(self._specs[name], seats)) for name, seats in asking.items()}
-        return bool(self._asking or self._ended)
+            choose_here(seats, self._warned)
+        self._asking = {name: (seats, asking_columns(self._specs[name], seats)) for name, seats in remote.items()}
+        has_news = bool(self._asking or self._ended)
+        if self._is_trained:
+            self._watch_silence(has_news=has_news)
+        return has_news
 
     def act(self) -> None:
         """Second half of an environment step: actions are carried out."""
@@ -234,10 +251,11 @@ class Academy:
             GameError: the behavior is not known.
         """
         asked, _ = self.get_steps(behavior_name)
-        action.validate(self._specs[behavior_name].action_spec, len(asked), behavior=behavior_name)
         if len(asked):
             seats, steps = self._asking[behavior_name]
-            self._hand_over(seats, steps, action)
+            hand_over(seats, steps, action)
+        else:
+            action.validate(self._specs[behavior_name].action_spec, 0, behavior=behavior_name)
 
     def compressed_sensors(self, behavior_name: str) -> frozenset[int]:
         """The sensors of a behavior whose images travel as PNG, by their place."""
@@ -281,14 +299,36 @@ class Academy:
 
     def dismiss(self, seat: Seat) -> None:
         """Lets an agent go; the end of its episode is still told."""
+        seat.is_gone = True
         if seat in self._seats:
             self._seats.remove(seat)
             self._left.append(seat)
         if seat in self._new:
             self._new.remove(seat)
 
-    def _is_remote(self, seat: Seat) -> bool:
-        return self._is_trained and seat.agent.behavior_type is BehaviorType.DEFAULT
+    @contextmanager
+    def observing(self) -> Iterator[None]:
+        """While it lasts, no episode may end: what agents see belongs to the episodes of now."""
+        before, self.is_observing = self.is_observing, True
+        try:
+            yield
+        finally:
+            self.is_observing = before
+
+    def _watch_silence(self, *, has_news: bool) -> None:
+        self._silence = 0 if has_news else self._silence + 1
+        now = time.monotonic()
+        if has_news:
+            self._silent_since = now
+        elif now - self._silent_since > _NOTICE_S:
+            self._silent_since = now
+            _log.warning("no agent has asked for a decision for %d steps", self._silence)
+        if self._silence >= _LONGEST_SILENCE:
+            raise GameError(
+                "no agent asks for a decision",
+                found=f"{self._silence:,} steps without one",
+                cure="give agents a DecisionRequester or call request_decision, and leave some to the trainer",
+            )
 
     def _meet_trainer(self, turns: Turns) -> bool:
         """First half of a step whose trainer waits on another thread; False when it ends the game."""
@@ -302,48 +342,37 @@ class Academy:
             self.reset()
         return True
 
-    @staticmethod
-    def _model_of(seat: Seat) -> Model | None:
-        return None if seat.agent.behavior_type is BehaviorType.HEURISTIC_ONLY else seat.model
+    def _begin_episodes(self) -> None:
+        """Interrupts episodes that are as long as they may be, and begins those of new agents."""
+        for seat in list(self._seats):
+            if 0 < seat.max_step <= seat.steps:  # only now, so that what the game's update paid still counts
+                seat.end(interrupted=True)
+                seat.begin()
+        new, self._new = self._new, []
+        for seat in new:
+            seat.begin()
+
+    def _who_asks(self) -> tuple[dict[str, list[Seat]], dict[tuple[str, int], list[Seat]]]:
+        """The agents that ask: the trainer, by behavior; and models or rules of their own, by behavior and model."""
+        remote: dict[str, list[Seat]] = {}
+        local: dict[tuple[str, int], list[Seat]] = {}
+        for seat in self._seats:
+            if not seat.wants_decision:
+                continue
+            seat.is_remote = self._is_trained and seat.agent.behavior_type is BehaviorType.DEFAULT
+            if seat.is_remote:
+                self._told[seat.name] = seat.spec
+                remote.setdefault(seat.name, []).append(seat)
+            else:
+                local.setdefault((seat.name, id(model_of(seat))), []).append(seat)
+        return remote, local
 
     def _tell_ends(self) -> None:
         by_name: dict[str, list[Seat]] = {}
         for seat in (*self._left, *self._seats):
-            if seat.ended is not None and self._is_remote(seat):
+            if seat.ended is not None and seat.ended.is_for_trainer:
                 by_name.setdefault(seat.name, []).append(seat)
         self._ended = {name: ended_columns(self._specs[name], seats) for name, seats in by_name.items()}
         for seat in (*self._left, *self._seats):
             seat.ended = None
         self._left = []
-
-    def _choose_here(self, seats: list[Seat]) -> None:
-        """Lets a model or the agents' own rules choose."""
-        spec, model = seats[0].spec, self._model_of(seats[0])
-        if model is None and seats[0].agent.behavior_type is BehaviorType.INFERENCE_ONLY:
-            raise SpecError("an agent is to act by its model and has none", where=seats[0].name, cure="call set_model")
-        steps = asking_columns(spec, seats)
-        if model is not None:
-            memory = np.zeros((len(seats), model.memory_size), np.float32)
-            for row, seat in enumerate(seats):
-                if seat.memory is not None:
-                    memory[row] = seat.memory
-            chosen = model.choose(spec, steps, memory)
-            for row, seat in enumerate(seats):
-                seat.memory = chosen.memory[row]
-            self._hand_over(seats, steps, chosen.actions)
-            return
-        batch = ActionBatch.zeros(spec.action_spec, len(seats))
-        for row, seat in enumerate(seats):
-            if not seat.choose_by_heuristic() and seat.name not in self._warned:
-                self._warned.add(seat.name)
-                _log.warning("%s: no trainer, no model and no heuristic: its agents do nothing", seat.name)
-            batch.continuous[row], batch.discrete[row] = seat.actions.continuous, seat.actions.discrete
-        batch.validate(spec.action_spec, len(seats), behavior=seats[0].name)
-        self._hand_over(seats, steps, batch)
-
-    @staticmethod
-    def _hand_over(seats: list[Seat], steps: DecisionSteps, batch: ActionBatch) -> None:
-        give_actions(seats, batch)
-        for row, seat in enumerate(seats):
-            for recorder in seat.recorders:
-                recorder.write_decision(steps, row, batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sparring.academy.actuators import ActionMask, Actions, Actuator, joined_spec
 from sparring.academy.seats import Seat
 from sparring.academy.sensors import Sensor, StackingSensor, VectorSensor
-from sparring.errors import SpecError
+from sparring.errors import Finding, NonFiniteError, SpecError
 from sparring.specs import ActionSpec, BehaviorId, BehaviorSpec
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from sparring.academy.models import Model
 
 __all__ = ["Agent", "AgentGroup", "BehaviorType", "DecisionRequester"]
-
-_log = logging.getLogger(__name__)
 
 
 class BehaviorType(enum.Enum):
@@ -90,8 +88,14 @@ class Agent:
         area: int = 0,
         behavior_type: BehaviorType = BehaviorType.DEFAULT,
     ) -> None:
+        if "?" in behavior:
+            raise SpecError("a behavior's name holds no '?'", found=repr(behavior), cure="say the team with team=")
         name = str(BehaviorId.parse(f"{behavior}?team={team}"))
+        self._check(name, actions=actions, vector_size=vector_size, vector_stacks=vector_stacks)
+        if max_step < 0 or area < 0:
+            raise SpecError("max_step and area are not negative", where=name, found=f"{max_step} and {area}")
         self._academy = academy
+        self._group: AgentGroup | None = None
         self._vector = VectorSensor(vector_size) if vector_size else None
         all_sensors = list(sensors)
         if self._vector is not None:
@@ -108,6 +112,19 @@ class Agent:
         self._seat = Seat(self, number, name, area, spec, all_sensors, all_actuators, max_step)
         self.behavior_type = behavior_type
         academy.admit(self._seat)
+
+    def _check(self, name: str, *, actions: ActionSpec | None, vector_size: int, vector_stacks: int) -> None:
+        """Refuses what would never be called."""
+        kind = type(self)
+        findings = []
+        if vector_size == 0 and (vector_stacks != 1 or kind.collect_observations is not Agent.collect_observations):
+            what = "collect_observations would never be called"
+            findings.append(Finding(what, where=name, cure="say with vector_size how many numbers it adds"))
+        if actions is None and kind.on_action_received is not Agent.on_action_received:
+            what = "on_action_received would never be called"
+            findings.append(Finding(what, where=name, cure="say with actions what the agent can do"))
+        if findings:
+            raise SpecError(findings)
 
     # What a game overrides.
 
@@ -178,12 +195,22 @@ class Agent:
         return self._seat.actions
 
     def add_reward(self, reward: float) -> None:
-        """Adds to the reward since the last decision."""
+        """Adds to the reward since the last decision.
+
+        Raises:
+            NonFiniteError: it is not a finite number.
+        """
+        _check_finite(reward, self._seat)
         self._seat.reward += reward
         self._seat.cumulative_reward += reward
 
     def set_reward(self, reward: float) -> None:
-        """Replaces the reward since the last decision."""
+        """Replaces the reward since the last decision.
+
+        Raises:
+            NonFiniteError: it is not a finite number.
+        """
+        _check_finite(reward, self._seat)
         self._seat.cumulative_reward += reward - self._seat.reward
         self._seat.reward = reward
 
@@ -202,8 +229,12 @@ class Agent:
             match_score: the result of the agent's team in the match, compared with that of other teams: higher is
                 better, equal is a draw. Without one the returns of the teams are compared. Only a trainer in this
                 process sees it.
+
+        Raises:
+            GameError: agents are being observed, or this episode is being begun.
+            SpecError: the score is not finite.
         """
-        self._seat.end(interrupted=False, score=float("nan") if match_score is None else match_score)
+        self._seat.end(interrupted=False, score=match_score)
         self._seat.begin()
 
     def interrupt_episode(self) -> None:
@@ -212,8 +243,14 @@ class Agent:
         self._seat.begin()
 
     def remove(self) -> None:
-        """Takes the agent out of the game; its episode ends."""
+        """Takes the agent out of the game and of its group; its episode ends.
+
+        Raises:
+            GameError: agents are being observed, or its episode is being begun.
+        """
         self._seat.end(interrupted=False)
+        if self._group is not None:
+            self._group.unregister_agent(self)
         self._academy.dismiss(self._seat)
 
     def set_model(self, model: Model | Path | str | None) -> None:
@@ -233,6 +270,11 @@ class Agent:
             found.check(self._seat.spec, where=self._seat.name)
         self._seat.model = found
         self._seat.memory = None
+
+    def join(self, group: AgentGroup | None) -> None:
+        """Called by the group it joins or, with None, leaves."""
+        self._group = group
+        self._seat.group = 0 if group is None else group.group_id
 
     def gather_observations(self) -> None:
         """Fills the sensor of numbers; called by the academy before sensors are read."""
@@ -270,38 +312,41 @@ class AgentGroup:
         if agent.seat.group not in (0, self.group_id):
             raise SpecError("the agent is in another group", where=agent.behavior_name, found=str(agent.seat.group))
         if agent not in self._members:
-            agent.seat.group = self.group_id
+            agent.join(self)
             self._members.append(agent)
 
     def unregister_agent(self, agent: Agent) -> None:
         """Lets an agent go; one that is not in is no error."""
         if agent in self._members:
-            agent.seat.group = 0
+            agent.join(None)
             self._members.remove(agent)
 
     def add_group_reward(self, reward: float) -> None:
         """Adds to what every member got from the group since its last decision."""
         for agent in self._members:
+            _check_finite(reward, agent.seat)
             agent.seat.group_reward += reward
 
     def set_group_reward(self, reward: float) -> None:
         """Replaces what every member got from the group since its last decision."""
         for agent in self._members:
+            _check_finite(reward, agent.seat)
             agent.seat.group_reward = reward
 
     def end_group_episode(self, *, match_score: float | None = None) -> None:
         """Ends every member's episode by the rules of the game; see `Agent.end_episode`."""
-        self._end(interrupted=False, score=float("nan") if match_score is None else match_score)
+        self._end(interrupted=False, score=match_score)
 
     def interrupt_group_episode(self) -> None:
         """Ends every member's episode for a reason outside the rules."""
-        self._end(interrupted=True, score=float("nan"))
+        self._end(interrupted=True, score=None)
 
-    def _end(self, *, interrupted: bool, score: float) -> None:
+    def _end(self, *, interrupted: bool, score: float | None) -> None:
         # All end before one begins: what a member sees last must not be a teammate's next episode.
-        for agent in self._members:
+        members = self.members  # whatever the game does with the group meanwhile
+        for agent in members:
             agent.seat.end(interrupted=interrupted, score=score)
-        for agent in self._members:
+        for agent in members:
             agent.seat.begin()
 
 
@@ -315,7 +360,7 @@ class DecisionRequester:
         acts_between: the last actions are carried out at the steps between.
 
     Raises:
-        SpecError: the period is below 1 or the offset not below the period.
+        SpecError: the period is below 1, the offset not below the period, or the agent has one already.
     """
 
     def __init__(self, agent: Agent, period: int = 5, *, offset: int = 0, acts_between: bool = True) -> None:
@@ -326,6 +371,8 @@ class DecisionRequester:
                 found=f"period {period}, offset {offset}",
                 expected="a period from 1 on and an offset below it",
             )
+        if agent.seat.requester is not None:
+            raise SpecError("the agent has a decision requester already", where=agent.behavior_name)
         self._agent = agent
         self._period, self._offset, self._acts_between = period, offset, acts_between
         agent.seat.requester = self
@@ -336,6 +383,13 @@ class DecisionRequester:
             self._agent.request_decision()
         elif self._acts_between:
             self._agent.request_action()
+
+
+def _check_finite(reward: float, seat: Seat) -> None:
+    if not math.isfinite(reward):
+        raise NonFiniteError(
+            f"agent {seat.number} is given a reward that is not finite", where=seat.name, found=str(reward)
+        )
 
 
 def _check_names(where: str, names: Sequence[str], kind: str) -> None:

@@ -12,16 +12,23 @@ from sparring.academy.academy import Academy, AcademyClosedError, MakeGame
 from sparring.academy.turns import Turns
 from sparring.channels import SideChannel, SideChannels, StatsSideChannel
 from sparring.environments import Environment, EnvironmentStatistic
-from sparring.errors import GameError
+from sparring.errors import GameError, SpecError
 from sparring.settings import Sampler
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
-__all__ = ["AcademyEnvironment", "CreateGame", "LoopEnvironment", "as_world", "loop_as_world"]
+__all__ = [
+    "AcademyEnvironment",
+    "CreateGame",
+    "LoopEnvironment",
+    "as_world",
+    "check_update",
+    "loop_as_world",
+    "run_loop",
+]
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_SILENCE = 100_000
 _PATIENCE_S = 10.0
 
 
@@ -107,6 +114,7 @@ class AcademyEnvironment(_AcademyBased):
     ) -> None:
         super().__init__(Academy(seed=seed, num_areas=num_areas, is_trained=True), side_channels)
         self._update = make_game(self.academy)
+        check_update(self._update)
 
     def close(self) -> None:
         """Ends the game."""
@@ -120,16 +128,9 @@ class AcademyEnvironment(_AcademyBased):
         else:
             self.academy.act()
             self._update()
-        for _ in range(_LONGEST_SILENCE):
-            if self.academy.observe():
-                return
+        while not self.academy.observe():
             self.academy.act()
             self._update()
-        raise GameError(
-            "no agent asks for a decision",
-            found=f"{_LONGEST_SILENCE:,} steps without one",
-            cure="give agents a DecisionRequester or call request_decision, and leave some to the trainer",
-        )
 
 
 class LoopEnvironment(_AcademyBased):
@@ -194,8 +195,27 @@ def run_loop(main: Callable[[Academy], None], academy: Academy, turns: Turns) ->
         pass
     except BaseException as raised:
         error = raised
-    academy.close()
-    turns.end(error)
+    try:
+        academy.close()
+    except Exception as raised:  # what the game wanted to do at its end
+        error = error or raised
+    finally:
+        turns.end(error)
+
+
+def check_update(update: object) -> None:
+    """Whether a game gave what moves it on.
+
+    Raises:
+        SpecError: it did not.
+    """
+    if not callable(update):
+        raise SpecError(
+            "the game gave no update",
+            found=type(update).__name__,
+            expected="a function without arguments, called once every step",
+            cure="return one from the function that makes the game; `return lambda: None` if there is nothing to do",
+        )
 
 
 def as_world(make_game: MakeGame) -> CreateGame:

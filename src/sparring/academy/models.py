@@ -125,6 +125,11 @@ class OnnxModel:
                         expected=str(tuple(shape[1:])),
                     )
                 )
+        findings += [
+            Finding(f"the model has no input for sensor {sensor.name!r}", where, f"no {name}")
+            for name, sensor in sensors.items()
+            if name not in self._inputs
+        ]
         actions = spec.action_spec
         for what, found, expected in (
             ("number of continuous actions is", actions.continuous_size, self._continuous),

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sparring.academy.academy import Academy, AcademyClosedError, MakeGame
-from sparring.academy.environment import AcademyEnvironment, LoopEnvironment, run_loop
+from sparring.academy.environment import AcademyEnvironment, LoopEnvironment, check_update, run_loop
 from sparring.academy.serving import serve
 from sparring.academy.turns import Turns
 
 __all__ = ["play", "play_loop", "trainer_port"]
 
-_log = logging.getLogger(__name__)
-
 _EDITOR_PORT = 5004
 """Where trainers that start no game wait for one."""
 _ANSWER_S = 1.0
+_GOOD_BYE_S = 2.0
 
 
 def play(
@@ -29,6 +28,7 @@ def play(
     seed: int = 0,
     num_areas: int | None = None,
     port: int | None = None,
+    alone: bool = False,
     steps: int | None = None,
     arguments: Sequence[str] | None = None,
 ) -> None:
@@ -40,6 +40,7 @@ def play(
         num_areas: copies of the game; what the trainer asks for without it, 1 when alone.
         port: where a trainer listens; without it the number after `--mlagents-port` on the command line, and without
             that 5004, where trainers wait for a game that is started by hand.
+        alone: no trainer is looked for.
         steps: environment steps when alone; without it the game ends when it sets `academy.is_running` to False or at
             Ctrl-C.
         arguments: the command line; the program's without it.
@@ -47,27 +48,26 @@ def play(
     Raises:
         GameError, WireError: see `serve`.
     """
-    place = trainer_port(sys.argv[1:] if arguments is None else arguments) if port is None else port
-    if _somebody_listens(place):
-        games: list[AcademyEnvironment] = []
-
-        def environment(given: int, areas: int) -> AcademyEnvironment:
-            games.append(AcademyEnvironment(make_game, seed=given, num_areas=num_areas or areas))
-            return games[-1]
-
-        serve(environment, port=place, should_stop=lambda: any(not game.academy.is_running for game in games))
+    place = None if alone else _trainer(port, arguments)
+    if place is None:
+        academy = Academy(seed=seed, num_areas=num_areas or 1)
+        with _until_the_end(academy):
+            update = make_game(academy)
+            check_update(update)
+            while academy.is_running and (steps is None or academy.total_step_count < steps):
+                academy.environment_step()
+                update()
         return
-    _tell_alone(place)
-    academy = Academy(seed=seed, num_areas=num_areas or 1)
+    games: list[AcademyEnvironment] = []
+
+    def environment(given: int, areas: int) -> AcademyEnvironment:
+        games.append(AcademyEnvironment(make_game, seed=given, num_areas=num_areas or areas))
+        return games[-1]
+
     try:
-        update = make_game(academy)
-        while academy.is_running and (steps is None or academy.total_step_count < steps):
-            academy.environment_step()
-            update()
+        serve(environment, port=place, should_stop=lambda: any(not game.academy.is_running for game in games))
     except KeyboardInterrupt:
-        _log.info("stopped")
-    finally:
-        academy.close()
+        _tell("stopped")
 
 
 def play_loop(
@@ -76,6 +76,7 @@ def play_loop(
     seed: int = 0,
     num_areas: int | None = None,
     port: int | None = None,
+    alone: bool = False,
     arguments: Sequence[str] | None = None,
 ) -> None:
     """The same for a game that has a loop of its own: it makes the game and calls `academy.environment_step()` in it.
@@ -84,27 +85,21 @@ def play_loop(
 
     Args:
         main: runs the loop while `academy.is_running`.
-        seed, num_areas, port, arguments: see `play`.
+        seed, num_areas, port, alone, arguments: see `play`.
 
     Raises:
         GameError, WireError: see `serve`.
     """
-    place = trainer_port(sys.argv[1:] if arguments is None else arguments) if port is None else port
-    if not _somebody_listens(place):
-        _tell_alone(place)
+    place = None if alone else _trainer(port, arguments)
+    if place is None:
         academy = Academy(seed=seed, num_areas=num_areas or 1)
-        try:
+        with _until_the_end(academy):
             main(academy)
-        except (AcademyClosedError, KeyboardInterrupt):
-            _log.info("stopped")
-        finally:
-            academy.close()
         return
     turns = Turns()
     introduced: queue.SimpleQueue[Academy | None] = queue.SimpleQueue()
     failures: list[Exception] = []
 
-    # The game's loop may end by itself: then it is the trainer's turn to be told good-bye.
     def environment(given: int, areas: int) -> LoopEnvironment:
         academy = Academy(seed=given, num_areas=num_areas or areas, is_trained=True, turns=turns)
         introduced.put(academy)
@@ -114,7 +109,7 @@ def play_loop(
         try:
             serve(environment, port=place)
         except Exception as error:
-            if not turns.is_over:
+            if not turns.is_over:  # else the game's loop ended by itself, or broke, which is raised below
                 failures.append(error)
         introduced.put(None)
 
@@ -123,11 +118,35 @@ def play_loop(
     trained = introduced.get()
     if trained is not None:
         run_loop(main, trained, turns)
-    trainer.join()
-    if turns.error is not None:
+    trainer.join(timeout=_GOOD_BYE_S)  # it may be waiting for an answer; the trainer sees that the program is gone
+    if isinstance(turns.error, KeyboardInterrupt):
+        _tell("stopped")
+    elif turns.error is not None:
         raise turns.error
     if failures:
         raise failures[0]
+
+
+@contextmanager
+def _until_the_end(academy: Academy) -> Iterator[None]:
+    """Plays alone: the end of the academy, and Ctrl-C, end the game in good order."""
+    try:
+        yield
+    except AcademyClosedError:
+        pass
+    except KeyboardInterrupt:
+        _tell("stopped")
+    finally:
+        academy.close()
+
+
+def _trainer(port: int | None, arguments: Sequence[str] | None) -> int | None:
+    """Where a trainer listens; None, which is told, if none does."""
+    place = trainer_port(sys.argv[1:] if arguments is None else arguments) if port is None else port
+    if _somebody_listens(place):
+        return place
+    _tell(f"no trainer listens on port {place}: playing alone; Ctrl-C ends it")
+    return None
 
 
 def trainer_port(arguments: Sequence[str]) -> int:
@@ -137,9 +156,9 @@ def trainer_port(arguments: Sequence[str]) -> int:
     return int(following[0]) if following and following[0].isdecimal() else _EDITOR_PORT
 
 
-def _tell_alone(port: int) -> None:
-    level = logging.INFO if port == _EDITOR_PORT else logging.WARNING  # a port that was named was meant
-    _log.log(level, "no trainer listens on port %d: playing alone", port)
+def _tell(text: str) -> None:
+    """Says a line to whoever started the program: it may have no logging at all."""
+    sys.stderr.write(f"{text}\n")
 
 
 def _somebody_listens(port: int) -> bool:

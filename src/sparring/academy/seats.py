@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparring.academy.actuators import ActionMask, Actions, Actuator, parts_of
 from sparring.academy.sensors import Sensor
-from sparring.errors import SpecError
+from sparring.errors import GameError, SpecError
 from sparring.specs import BehaviorSpec
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
@@ -33,7 +34,8 @@ class Ended(NamedTuple):
     group_reward: float
     group: int
     interrupted: bool
-    score: float
+    score: float | None
+    is_for_trainer: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +57,9 @@ class Seat:
         episodes: episodes that ended.
         wants_decision, wants_action: what was requested for this step.
         has_asked: whether it asked for a decision in this episode; one that never did is not told of.
+        is_remote: whether a trainer chose for it last.
+        is_beginning: whether its episode is being begun.
+        is_gone: whether it left the game.
         actions, parts: the last ones chosen, and the part of each actuator.
         model: what chooses where no trainer does.
         memory: what the model remembers of this episode.
@@ -80,6 +85,9 @@ class Seat:
     wants_decision: bool = False
     wants_action: bool = False
     has_asked: bool = False
+    is_remote: bool = False
+    is_beginning: bool = False
+    is_gone: bool = False
     actions: Actions = field(init=False)
     parts: list[tuple[Actuator, Actions]] = field(init=False)
     model: Model | None = None
@@ -98,19 +106,20 @@ class Seat:
 
     def observe(self, out: Sequence[FloatArray]) -> None:
         """Writes what the agent perceives into one array of zeros a sensor."""
-        self.agent.gather_observations()
-        for sensor, array in zip(self.sensors, out, strict=True):
-            sensor.write(array)
+        with self.agent.academy.observing():
+            self.agent.gather_observations()
+            for sensor, array in zip(self.sensors, out, strict=True):
+                sensor.write(array)
 
     def act(self) -> None:
-        """Carries the last actions out if that was requested, and interrupts the episode at its last step."""
+        """Carries the last actions out if that was requested; those left when the episode ends are for nobody."""
         if self.wants_action:
             self.wants_action = False
-            for actuator, part in self.parts:
+            parts = self.parts
+            for actuator, part in parts:
                 actuator.on_action_received(part)
-        if 0 < self.max_step <= self.steps:
-            self.end(interrupted=True)
-            self.begin()
+                if self.parts is not parts:
+                    break
 
     def choose_by_heuristic(self) -> bool:
         """Lets the agent's own rules choose; False if it has none."""
@@ -118,22 +127,58 @@ class Seat:
         has_rules = [actuator.heuristic(part) for actuator, part in self.parts]  # every one of them is to choose
         return any(has_rules)
 
-    def end(self, *, interrupted: bool, score: float = float("nan")) -> None:
-        """Ends the episode with what the agent perceives last; `begin` starts the next one."""
+    def end(self, *, interrupted: bool, score: float | None = None) -> None:
+        """Ends the episode with what the agent perceives last; `begin` starts the next one.
+
+        Raises:
+            GameError: agents are being observed, or this episode is being begun.
+            SpecError: the score is not finite.
+        """
+        if self.is_gone:
+            return
+        if self.agent.academy.is_observing or self.is_beginning:
+            raise GameError(
+                "an episode can't end now",
+                where=self.name,
+                found="an episode that is being begun" if self.is_beginning else "agents that are being observed",
+                cure="end it in on_action_received or in the game's update",
+            )
+        if score is not None and not math.isfinite(score):
+            raise SpecError("the score of a match is not finite", where=self.name, found=str(score))
         if self.has_asked:
-            obs = [np.zeros(sensor.spec.shape, np.float32) for sensor in self.sensors]
-            self.observe(obs)
-            self.ended = Ended(obs, self.reward, self.group_reward, self.group, interrupted, score)
-            steps = ended_columns(self.spec, [self])
-            for recorder in self.recorders:
-                recorder.write_end(steps)
+            self.ended = self._closed(interrupted=interrupted, score=score)
+            self._write_end()
             self.episodes += 1
+        self._clear()
+
+    def forget(self) -> None:
+        """The whole game begins anew: nobody is told of this episode, but recordings must not run on into the next."""
+        if self.has_asked and self.recorders:
+            self.ended = self._closed(interrupted=True, score=None)
+            self._write_end()
+        self.ended = None
         self._clear()
 
     def begin(self) -> None:
         """Starts an episode."""
+        if self.is_gone:
+            return
         self._clear()
-        self.agent.on_episode_begin()
+        self.is_beginning = True
+        try:
+            self.agent.on_episode_begin()
+        finally:
+            self.is_beginning = False
+
+    def _closed(self, *, interrupted: bool, score: float | None) -> Ended:
+        obs = [np.zeros(sensor.spec.shape, np.float32) for sensor in self.sensors]
+        self.observe(obs)
+        return Ended(obs, self.reward, self.group_reward, self.group, interrupted, score, self.is_remote)
+
+    def _write_end(self) -> None:
+        steps = ended_columns(self.spec, [self])
+        for recorder in self.recorders:
+            recorder.write_end(steps)
 
     def _clear(self) -> None:
         self.reward = self.group_reward = self.cumulative_reward = 0.0
@@ -187,7 +232,7 @@ def asking_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> DecisionSteps:
 def ended_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> TerminalSteps:
     """The agents whose episode ended."""
     ended = [seat.ended for seat in seats if seat.ended is not None]
-    scores = np.array([end.score for end in ended], np.float32)
+    scores = np.array([np.nan if end.score is None else end.score for end in ended], np.float32)
     return TerminalSteps(
         obs=[
             np.stack([end.obs[sensor] for end in ended]) if ended else np.zeros((0, *each.shape), np.float32)

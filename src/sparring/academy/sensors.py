@@ -200,6 +200,10 @@ class RaySensor(Sensor):
         max_angle: float,
         name: str = "RayPerceptionSensor",
     ) -> None:
+        if rays_per_direction < 0:
+            raise SpecError(
+                "a fan has no negative number of rays", where=f"sensor {name}", found=str(rays_per_direction)
+            )
         self.tags = tuple(tags)
         sides = np.arange(1, rays_per_direction + 1) * (max_angle / max(1, rays_per_direction))
         # The middle ray first, then from the inside out one to the right and one to the left, as Unity has them.

@@ -106,6 +106,10 @@ class _Line:
             self._call(close_message(), timeout=1.0)
         except grpc.RpcError:
             _log.debug("the trainer was gone before the good-bye")
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Ends the connection without a word."""
         self._channel.close()
 
 
@@ -137,8 +141,13 @@ def serve(make_game: ServedGame, *, port: int, should_stop: Callable[[], bool] =
                 exchanges += 1
     except _TrainerGoneError:
         pass
-    finally:
+    except Exception:
+        line.hang_up()  # without a good-bye: that the game broke, and how, is what the trainer is to tell
+        raise
+    except BaseException:
         line.say_good_bye()
+        raise
+    line.say_good_bye()
     return exchanges
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Literal
 
 __all__ = ["Turns"]
+
+_log = logging.getLogger(__name__)
+
+_NOTICE_S = 10.0
 
 Command = Literal["step", "reset", "close"]
 
@@ -35,11 +40,13 @@ class Turns:
         """
         self._command = command
         self._game.release()
-        return self._trainer.acquire(timeout=timeout)
+        return self._trainer.acquire(timeout=timeout) if timeout is not None else self.wait_for_start()
 
-    def wait_for_start(self) -> None:
-        """On the trainer's thread: until the game has something to tell for the first time."""
-        self._trainer.acquire()
+    def wait_for_start(self) -> bool:
+        """On the trainer's thread: until the game has something to tell."""
+        while not self._trainer.acquire(timeout=_NOTICE_S):
+            _log.warning("waiting for the game's loop, which should call academy.environment_step()")
+        return True
 
     def end(self, error: BaseException | None = None) -> None:
         """On the game's thread: the game is over."""

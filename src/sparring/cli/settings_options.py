@@ -48,7 +48,10 @@ def new_run_settings(
     if world is None:
         return _finished(read, {}, given, sets)
     find_world(world)
-    base = layered({"checkpoint_settings": {"run_id": run_name_of(world)}}, preset(world), read)
+    proposed = preset(world)
+    if not proposed and not {"behaviors", "default_settings"} & set(read):  # a script of one's own, and no file
+        proposed = tree_with(("default_settings", "trainer_type"), "ppo", source="preset of worlds without one")
+    base = layered({"checkpoint_settings": {"run_id": run_name_of(world)}}, proposed, read)
     return _finished(base, {"env_settings": {"world": world}}, given, sets)
 
 

@@ -111,9 +111,11 @@ def load_model(
     plan = settings_for(settings, behavior)
     algorithm = find_algorithm(plan.trainer_type, where=source)
     learner = algorithm(behavior, spec, plan, device=torch.device("cpu"), seed=0, parallel=False)
-    learner.restore(kept["learner"])
-    policy = learner.policy.frozen_copy()
-    learner.close()
+    try:
+        learner.restore(kept["learner"])
+        policy = learner.policy.frozen_copy()
+    finally:
+        learner.close()
     if snapshot is not None:
         policy = policy.with_state(_earlier(state, behavior, snapshot, where=str(place)))
     return PolicyModel(policy, deterministic=deterministic, seed=seed)
@@ -122,8 +124,10 @@ def load_model(
 def _earlier(state: Mapping[str, Any], behavior: str, step: int, *, where: str) -> dict[str, Any]:
     """The weights of an earlier policy in a checkpoint."""
     pool = state["lineup"]["pools"].get(behavior, {}).get("snapshots", {})
-    weights: dict[int, dict[str, Any]] = {each["step"]: each["weights"] for each in pool.values()}
-    weights |= {int(reached): each for reached, each in state["behaviors"][behavior]["milestones"].items()}
+    weights: dict[int, dict[str, Any]] = {
+        int(reached): each for reached, each in state["behaviors"][behavior]["milestones"].items()
+    }
+    weights |= {each["step"]: each["weights"] for each in pool.values()}
     if step not in weights:
         steps = ", ".join(str(each) for each in sorted(weights))
         raise RunError(f"the checkpoint holds no policy of step {step}", where=where, expected=f"one of {steps}")

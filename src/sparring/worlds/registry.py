@@ -9,6 +9,7 @@ worlds; a world that cannot be loaded is an error, with its name, for whoever as
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -126,6 +127,7 @@ def find_world(name: str) -> WorldInfo:
     if name not in worlds:
         close = nearest(name, worlds)
         hint = f"did you mean {' or '.join(close)}? " if close else ""
+        hint += "A script's world is named FILE.py:NAME. " if ".py" in name else ""
         raise SettingsError(f"there is no world {name!r}", cure=f"{hint}The worlds are: {', '.join(worlds)}")
     return worlds[name]
 
@@ -174,6 +176,16 @@ def _made(
 ) -> Environment:
     from sparring.environments import Environment  # noqa: PLC0415 - brings in NumPy, which listing must not
 
+    try:
+        inspect.signature(make).bind(num_arenas=num_arenas, seed=seed, threads=threads)
+    except TypeError as error:
+        raise SettingsError(
+            f"world {name!r} can't be called as a world",
+            where=source,
+            found=str(error),
+            expected="the keywords num_arenas, seed and threads",
+            cure="a function that makes a game of an academy becomes a world by sparring.academy.as_world",
+        ) from None
     world = make(num_arenas=num_arenas, seed=seed, threads=threads)
     if not isinstance(world, Environment):
         raise SettingsError(f"world {name!r} is not an Environment", where=source, found=type(world).__name__)
