@@ -42,6 +42,7 @@ class EngineConfigurationChannel(SideChannel):
     def __init__(self) -> None:
         super().__init__(_ID)
         self.config = EngineConfig()
+        self._said: dict[int, bytes] = {}
 
     def set_configuration_parameters(
         self,
@@ -85,6 +86,10 @@ class EngineConfigurationChannel(SideChannel):
             config.capture_frame_rate,
         )
 
+    def say_again(self) -> None:
+        """Sends the latest value of each kind once more; none goes out twice."""
+        self.message_queue[:] = self._said.values()
+
     def on_message_received(self, msg: IncomingMessage) -> None:
         """Takes over a value; an unknown kind is ignored, as games do."""
         old = self.config
@@ -110,6 +115,8 @@ class EngineConfigurationChannel(SideChannel):
                 msg.write_int32(value)
             else:
                 msg.write_float32(value)
+        self._said.pop(kind, None)  # the order is that of the latest words
+        self._said[kind] = bytes(msg.buffer)
         self.queue_message_to_send(msg)
 
 
@@ -118,6 +125,7 @@ class LegacyEngineConfigurationChannel(SideChannel):
 
     def __init__(self) -> None:
         super().__init__(_ID)
+        self._said: list[bytes] = []
 
     def set_configuration(self, config: EngineConfig) -> None:
         """Sends a configuration; what is None there is sent as the default."""
@@ -129,7 +137,12 @@ class LegacyEngineConfigurationChannel(SideChannel):
         msg.write_float32(default.time_scale if config.time_scale is None else config.time_scale)  # type: ignore[arg-type]
         rate = default.target_frame_rate if config.target_frame_rate is None else config.target_frame_rate
         msg.write_int32(rate)  # type: ignore[arg-type]
+        self._said = [bytes(msg.buffer)]
         self.queue_message_to_send(msg)
+
+    def say_again(self) -> None:
+        """Sends the latest configuration once more."""
+        self.message_queue[:] = self._said
 
     def on_message_received(self, msg: IncomingMessage) -> None:
         """Games don't send on this channel.

@@ -101,6 +101,11 @@ class SideChannels:
         """All channels of a type, in the order of registration."""
         return [channel for channel in self._channels.values() if isinstance(channel, kind)]
 
+    def say_again(self) -> None:
+        """Lets every channel send what still holds to a new other side."""
+        for channel in self._channels.values():
+            channel.say_again()
+
     def take_outgoing(self) -> bytes:
         """The framed messages of all channels; their queues are empty afterwards."""
         out = bytearray()

@@ -30,6 +30,9 @@ class SideChannel(ABC):
     def on_message_received(self, msg: IncomingMessage) -> None:
         """Takes in a message of the other side."""
 
+    def say_again(self) -> None:  # noqa: B027 - most channels tell of events, which are over
+        """The other side is a new one: what still holds is sent once more. Does nothing by default."""
+
 
 class RawBytesChannel(SideChannel):
     """Bytes whose meaning only the user knows."""

@@ -78,8 +78,10 @@ def play_and_note(exchange: Callable[[Any], Any], exchanges: int, path: Path) ->
             reply = exchange(request)
             if reply.header.status != 200:
                 return
-            told = EnvironmentParametersChannel()
-            SideChannels([told, EngineConfigurationChannel()]).deliver(reply.unity_input.rl_input.side_channel)
+            told, engine = EnvironmentParametersChannel(), EngineConfigurationChannel()
+            SideChannels([told, engine]).deliver(reply.unity_input.rl_input.side_channel)
+            if engine.config.time_scale is not None:
+                notes.write(json.dumps(["time scale", engine.config.time_scale]) + "\n")
             for name, value in {**told.values, **told.samplers}.items():
                 notes.write(json.dumps([name, value]) + "\n")
             if reply.unity_input.rl_input.command == 1:

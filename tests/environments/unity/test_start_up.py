@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from sparring.channels import EngineConfigurationChannel
 from sparring.environments.unity import UnityEnvironment
 from sparring.errors import GameError
 from sparring.settings import Sampler
@@ -113,12 +114,15 @@ def test_the_editor_may_leave_and_come_back_five_times() -> None:
         editor.wait()
 
 
-def test_an_editor_that_comes_back_is_told_its_parameters_again(tmp_path: Path, free_port: int) -> None:
+def test_an_editor_that_comes_back_is_told_its_parameters_and_speed_again(tmp_path: Path, free_port: int) -> None:
     sampler = {"sampler_type": "uniform", "sampler_parameters": {"seed": 9}}
     notes = tmp_path / "notes"
     editor = subprocess.Popen([*shlex.split(FAKE), "comes-back-noting", str(notes), "--mlagents-port", str(free_port)])
     try:
-        with UnityEnvironment(base_port=free_port, timeout_wait=20) as game:
+        engine = EngineConfigurationChannel()
+        engine.set_configuration_parameters(time_scale=20.0)
+        engine.set_configuration_parameters(time_scale=3.0)
+        with UnityEnvironment(base_port=free_port, timeout_wait=20, side_channels=[engine]) as game:
             game.set_parameters({"gravity": 9.5, "size": 2.0})
             game.set_samplers({"size": Sampler.model_validate(sampler)})
             game.reset()
@@ -128,8 +132,8 @@ def test_an_editor_that_comes_back_is_told_its_parameters_again(tmp_path: Path, 
         editor.kill()
         editor.wait()
     told = [json.loads(line) for line in notes.read_text("utf-8").splitlines()]
-    assert told[:3] == [["gravity", 9.5], ["size", [0, 9, [0.0, 1.0]]], "reset"]
-    assert told[3:6] == told[:3]
+    assert told[:4] == [["time scale", 3.0], ["gravity", 9.5], ["size", [0, 9, [0.0, 1.0]]], "reset"]
+    assert told[4:8] == told[:4]
 
 
 def test_agents_with_more_than_the_usual_message_size_come_through() -> None:

@@ -299,7 +299,8 @@ class UnityEnvironment(Environment):
                 request = self._receive(timeout_s=float("inf"))
             if request.introduction is not None:
                 self._shake_hands(request)
-                self._tell(self._told)  # the game that is there now knows nothing of it
+                self._tell(self._told)  # the game that is there now knows nothing of it, nor of its engine's settings
+                self._channels.say_again()
                 self._server.answer(reset_reply(self._channels.take_outgoing()))
                 request = self._receive()
         return request
