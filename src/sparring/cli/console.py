@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
+
+import click
 
 from sparring.errors import RunError, SettingsError, SparringError
 
@@ -22,17 +25,15 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_error(error: SparringError) -> None:
     """Prints every finding of a mistake, and how many there are if there are several."""
-    from rich.text import Text  # noqa: PLC0415
-
-    out = console(stderr=True)
+    color = False if "NO_COLOR" in os.environ else None  # None: as the terminal can
     for finding in error.findings:
         head, _, cure = printable(str(finding)).partition("\n")
-        out.print(Text(head, style="bold red"))
+        click.secho(head, err=True, bold=True, fg="red", color=color)
         if cure:
-            out.print(Text(cure))
+            click.echo(cure, err=True)
     if len(error.findings) > 1:
         has_begun = not isinstance(error, (SettingsError, RunError))
-        out.print(Text(f"{len(error.findings)} mistakes{'.' if has_begun else '; nothing was started.'}"))
+        click.echo(f"{len(error.findings)} mistakes{'.' if has_begun else '; nothing was started.'}", err=True)
 
 
 def printable(text: str) -> str:

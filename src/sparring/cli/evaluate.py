@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 if TYPE_CHECKING:  # the policy brings in torch
     from sparring.networks.policy import Policy
@@ -27,6 +25,8 @@ def evaluate(*, run: str, results_dir: str, checkpoint: str | None, matches: int
 
     which = checkpoint_choice(checkpoint)
     settings = _settings_of(run, results_dir, () if matches is None else (f"evaluation.matches={matches}",))
+    from rich.console import Console  # noqa: PLC0415
+
     from sparring.cli.display import TrainingDisplay, print_report  # noqa: PLC0415 - a refusal is free of torch
     from sparring.training.session import evaluate_run  # noqa: PLC0415
 
@@ -51,6 +51,9 @@ def export(*, run: str, results_dir: str, checkpoint: str | None, onnx_opset: in
 
     which = checkpoint_choice(checkpoint)
     settings = _settings_of(run, results_dir, () if onnx_opset is None else (f"export_settings.opset={onnx_opset}",))
+    from rich.console import Console  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     from sparring.cli.display import TrainingDisplay  # noqa: PLC0415 - a refusal is free of torch
     from sparring.training.session import export_run  # noqa: PLC0415
 

@@ -11,8 +11,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.text import Text
 
 from sparring.cli.run_options import (
     ConfigFiles,
@@ -26,6 +24,8 @@ from sparring.errors import Finding, SettingsError
 from sparring.user_code import run_name_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sparring.cli.settings_options import Origins
     from sparring.runs import CheckpointChoice
     from sparring.settings import RunSettings
@@ -76,6 +76,9 @@ def train(
 
         print_effective(settings, origins)
         return
+    from rich.console import Console  # noqa: PLC0415 - a refusal is told without
+    from rich.text import Text  # noqa: PLC0415
+
     console = Console()
     console.print(Text("starting (loading torch takes a moment) …", style="dim"))
     # Only now: a refusal does not wait for torch, and the first line is on the screen.
@@ -240,7 +243,7 @@ class Stop:
         """Whether to stop at the next opportunity."""
         if self.asked and not self._is_said:
             self._is_said = True
-            self._console.print(Text("stopping: finishing what is under way …", style="yellow"))
+            self._console.print("[yellow]stopping: finishing what is under way …")
         return self.asked
 
 
