@@ -36,7 +36,7 @@ def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
         assert group == "sparring.algorithms"
         return points
 
-    monkeypatch.setattr("sparring.algorithms.plug_ins.entry_points", entry_points)
+    monkeypatch.setattr("sparring.plug_ins.entry_points", entry_points)
 
 
 def test_the_package_declares_the_algorithms_it_names_in_code() -> None:

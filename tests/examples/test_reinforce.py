@@ -13,12 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 
 from benchmarks.learning.tasks import GroupBandit
 from sparring.algorithms import check_algorithms, find_algorithm, registry
 from sparring.algorithms.signals import find_signal
-from sparring.errors import SettingsError
-from sparring.settings import BehaviorSettings
+from sparring.errors import ExportError, SettingsError, SpecError
+from sparring.networks import Actor, CustomEncoder
+from sparring.networks.export import export_policy, policy_bytes
+from sparring.settings import BehaviorSettings, NetworkSettings
+from sparring.specs import ActionSpec, BehaviorSpec, ObservationSpec
 from tests.algorithms.builders import behavior, bits, experience_of
 from tests.algorithms.playing import play
 from tests.algorithms.signals.builders import SPEC, transitions_of
@@ -39,12 +43,13 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     spec.loader.exec_module(module)
     project = (PACKAGE / "pyproject.toml").read_text(encoding="utf-8")
 
-    def entry_points(*, group: str) -> list[EntryPoint]:
+    def entry_points(*, group: str, **_: Any) -> list[EntryPoint]:
         declared = project.partition(f'[project.entry-points."{group}"]\n')[2].partition("\n\n")[0]
         pairs = (line.split(" = ") for line in declared.splitlines())
         return [EntryPoint(name, place.strip('"'), group) for name, place in pairs]
 
-    monkeypatch.setattr("sparring.algorithms.plug_ins.entry_points", entry_points)
+    monkeypatch.setattr("sparring.plug_ins.entry_points", entry_points)
+    monkeypatch.setattr("sparring.settings.network.entry_points", entry_points)
     return module
 
 
@@ -89,3 +94,28 @@ def test_its_signal_pays_for_the_size_of_actions(plug_in: ModuleType) -> None:
     signal = kind("Duel", SPEC, None, device=torch.device("cpu"), seed=np.random.SeedSequence(0))
     seen = transitions_of()
     np.testing.assert_allclose(signal.reward(seen), seen.continuous.abs().mean(1), atol=1e-6)
+
+
+def test_an_encoder_is_found_by_name_learns_and_is_exported(plug_in: ModuleType, tmp_path: Path) -> None:
+    spec = BehaviorSpec((ObservationSpec.image(3, 4, 5),), ActionSpec.create_discrete((2,)))
+    plan = NetworkSettings.model_validate({"vis_encode_type": "mean_pool", "hidden_units": 8})
+    network = Actor(spec, plan, generator=torch.Generator().manual_seed(0))
+    assert isinstance(network.body.images[0], plug_in.MeanPoolEncoder)
+    image = torch.rand(2, 3, 4, 5, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(network.body.images[0](image), network.body.images[0](image.flip(2, 3)))
+    assert export_policy(network, tmp_path / "policy.onnx").rows > 0
+    with pytest.raises(SpecError, match=r"too small for the encoder 'mean_pool'(?s:.*)at least 2 each"):
+        Actor(BehaviorSpec((ObservationSpec.image(3, 1, 5),), spec.action_spec), plan, generator=torch.Generator())
+
+
+def test_an_encoder_without_a_way_to_write_it_says_so(plug_in: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plug_in.MeanPoolEncoder, "write", CustomEncoder.write)
+    spec = BehaviorSpec((ObservationSpec.image(3, 4, 5),), ActionSpec.create_discrete((2,)))
+    plan = NetworkSettings.model_validate({"vis_encode_type": "mean_pool", "hidden_units": 8})
+    with pytest.raises(ExportError, match="can't be written to a model file; found MeanPoolEncoder"):
+        policy_bytes(Actor(spec, plan, generator=torch.Generator().manual_seed(0)))
+
+
+def test_an_encoder_of_no_package_is_refused_with_the_nearest(plug_in: ModuleType) -> None:
+    with pytest.raises(ValidationError, match="mean_pool"):
+        NetworkSettings.model_validate({"vis_encode_type": "mean_pol"})

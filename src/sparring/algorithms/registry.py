@@ -7,8 +7,8 @@ from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
 from sparring.algorithms.learner import Learner
-from sparring.algorithms.plug_ins import find_plug_in, plug_ins
 from sparring.errors import Finding, SettingsError
+from sparring.plug_ins import find_plug_in, plug_ins
 from sparring.settings import BehaviorSettings
 
 __all__ = ["ALGORITHM_GROUP", "available_algorithms", "check_algorithms", "find_algorithm"]

@@ -13,6 +13,7 @@ from ._entities import entity_gaps
 from ._group_critic import GroupCritic
 from ._hash import weights_hash
 from ._heads import ActionParameters
+from ._images import CustomEncoder
 from ._layers import Dense, kaiming_normal
 from ._layout import ObservationLayout
 from ._normalizer import Normalizer
@@ -24,6 +25,7 @@ __all__ = [
     "Actor",
     "Body",
     "Critic",
+    "CustomEncoder",
     "Dense",
     "GroupCritic",
     "Normalizer",

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
 import torch.nn.functional as F  # noqa: N812 - the name torch users read
 from torch import Generator, Tensor, nn
 
-from sparring.errors import Finding
-from sparring.settings.network import VisualEncoder
+from sparring.errors import ExportError, Finding
+from sparring.plug_ins import find_plug_in, plug_ins
+from sparring.settings.network import ENCODER_GROUP
 
 from ._layers import Convolution, Dense, kaiming_normal
+
+if TYPE_CHECKING:
+    from .export import GraphWriter
 
 __all__ = [
     "LEAK",
     "SMALLEST_IMAGE",
     "ConvolutionalEncoder",
+    "CustomEncoder",
     "ImageEncoder",
     "ResidualEncoder",
     "ResidualStack",
@@ -24,7 +32,7 @@ __all__ = [
 LEAK = 0.01
 """Slope of the leaky ReLU below zero."""
 
-SMALLEST_IMAGE: dict[VisualEncoder, int] = {
+SMALLEST_IMAGE: dict[str, int] = {
     "fully_connected": 1,
     "match3": 5,
     "resnet": 15,
@@ -33,7 +41,7 @@ SMALLEST_IMAGE: dict[VisualEncoder, int] = {
 }
 """Least height and width each encoder can take, smallest first."""
 
-_CONVOLUTIONS: dict[VisualEncoder, tuple[tuple[int, int, int], ...]] = {
+_CONVOLUTIONS: dict[str, tuple[tuple[int, int, int], ...]] = {
     "fully_connected": (),
     "match3": ((35, 3, 1), (144, 3, 1)),
     "simple": ((16, 8, 4), (32, 4, 2)),
@@ -45,10 +53,10 @@ _RESIDUAL_CHANNELS = (16, 32, 32)
 _DENSE_SCALE = 1.41
 
 
-def too_small(kind: VisualEncoder, shape: tuple[int, ...], *, title: str) -> Finding | None:
+def too_small(kind: str, shape: tuple[int, ...], *, title: str) -> Finding | None:
     """What to say about an image of `shape` (channels, height, width) that the encoder cannot take."""
     _, height, width = shape
-    needed = SMALLEST_IMAGE[kind]
+    needed = SMALLEST_IMAGE[kind] if kind in SMALLEST_IMAGE else _class_of(kind).smallest
     if min(height, width) >= needed:
         return None
     fitting = [name for name, least in SMALLEST_IMAGE.items() if least <= min(height, width)]
@@ -64,7 +72,7 @@ def too_small(kind: VisualEncoder, shape: tuple[int, ...], *, title: str) -> Fin
 class ConvolutionalEncoder(nn.Module):
     """Convolutions, each with a leaky ReLU, then one dense layer with a leaky ReLU."""
 
-    def __init__(self, kind: VisualEncoder, shape: tuple[int, ...], outputs: int, *, generator: Generator) -> None:
+    def __init__(self, kind: str, shape: tuple[int, ...], outputs: int, *, generator: Generator) -> None:
         super().__init__()
         channels, height, width = shape
         convolutions: list[Convolution] = []
@@ -143,13 +151,69 @@ class ResidualEncoder(nn.Module):
         return F.relu(self.dense.forward(F.silu(x).flatten(1)))
 
 
-ImageEncoder = ConvolutionalEncoder | ResidualEncoder
+class CustomEncoder(nn.Module, ABC):
+    """The base of image encoders that packages offer by an entry point of the group `sparring.encoders`.
+
+    Weights come from the given generator alone, so that equal seeds give equal networks.
+
+    Args:
+        shape: of the image: channels, height, width, none of the last two below `smallest`.
+        outputs: numbers to give for an image.
+        generator: of the first weights.
+    """
+
+    smallest: ClassVar[int] = 1
+    """Least height and width it can take."""
+
+    @abstractmethod
+    def __init__(self, shape: tuple[int, ...], outputs: int, *, generator: Generator) -> None:
+        super().__init__()
+
+    @abstractmethod
+    def forward(self, image: Tensor) -> Tensor:
+        """`[B, channels, height, width]` between 0 and 1, or normalized, to `[B, outputs]`."""
+
+    def write(self, graph: GraphWriter, image: str, name: str) -> str:
+        """Writes the same to a model file; without this method models with it are not written.
+
+        Args:
+            graph: `weight` and `node` add to it.
+            image: name of the input `[B, channels, height, width]`.
+            name: what names of weights begin with.
+
+        Returns:
+            Name of the output `[B, outputs]`.
+
+        Raises:
+            ExportError: it can't be written.
+        """
+        del graph, image, name
+        raise ExportError(
+            "the image encoder can't be written to a model file",
+            found=type(self).__name__,
+            cure="give it a method `write`",
+        )
 
 
-def make_image_encoder(
-    kind: VisualEncoder, shape: tuple[int, ...], outputs: int, *, generator: Generator
-) -> ImageEncoder:
+ImageEncoder = ConvolutionalEncoder | ResidualEncoder | CustomEncoder
+
+
+def make_image_encoder(kind: str, shape: tuple[int, ...], outputs: int, *, generator: Generator) -> ImageEncoder:
     """The encoder of one image of `shape` (channels, height, width), which `too_small` has not refused."""
     if kind == "resnet":
         return ResidualEncoder(shape, outputs, generator=generator)
+    if kind not in SMALLEST_IMAGE:
+        return _class_of(kind)(shape, outputs, generator=generator)
     return ConvolutionalEncoder(kind, shape, outputs, generator=generator)
+
+
+def _class_of(kind: str) -> type[CustomEncoder]:
+    found: type[CustomEncoder] = find_plug_in(
+        kind,
+        plug_ins(ENCODER_GROUP, {}),
+        CustomEncoder,
+        noun="image encoder",
+        where="vis_encode_type",
+        misfit="is no image encoder",
+    )
+    return found

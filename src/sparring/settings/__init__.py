@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SACHyperparameters,
         ScheduleKind,
     )
-    from sparring.settings.network import MemorySettings, NetworkSettings, VisualEncoder
+    from sparring.settings.network import MemorySettings, NetworkSettings, visual_encoders
     from sparring.settings.reward_signals import (
         BehavioralCloningSettings,
         CuriositySettings,
@@ -87,7 +87,7 @@ __all__ = [
     "SelfPlaySettings",
     "TorchSettings",
     "UniformParameters",
-    "VisualEncoder",
+    "visual_encoders",
 ]
 
 __getattr__ = _exports(
@@ -106,6 +106,7 @@ __getattr__ = _exports(
             "Sampler",
             "SamplerParameters",
             "UniformParameters",
+            "visual_encoders",
         ),
         "hyperparameters": (
             "Hyperparameters",
@@ -115,7 +116,7 @@ __getattr__ = _exports(
             "SACHyperparameters",
             "ScheduleKind",
         ),
-        "network": ("MemorySettings", "NetworkSettings", "VisualEncoder"),
+        "network": ("MemorySettings", "NetworkSettings", "visual_encoders"),
         "reward_signals": (
             "BehavioralCloningSettings",
             "CuriositySettings",

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
-from sparring.settings._section import Section
+from sparring.settings._section import Section, not_among
 
-__all__ = ["MemorySettings", "NetworkSettings", "VisualEncoder"]
+__all__ = ["ENCODER_GROUP", "MemorySettings", "NetworkSettings", "visual_encoders"]
 
-VisualEncoder = Literal["fully_connected", "match3", "simple", "nature_cnn", "resnet"]
+ENCODER_GROUP = "sparring.encoders"
+"""Entry points of image encoders that packages offer."""
+
+_BUILT_IN = ("fully_connected", "match3", "simple", "nature_cnn", "resnet")
+
+
+def visual_encoders() -> list[str]:
+    """The image encoders there are: Sparring's, and those of installed packages by name."""
+    added = {point.name for point in entry_points(group=ENCODER_GROUP)} - set(_BUILT_IN)
+    return [*_BUILT_IN, *sorted(added)]
 
 
 class MemorySettings(Section):
@@ -38,11 +48,18 @@ class NetworkSettings(Section):
     """Units of each layer of the body."""
     num_layers: int = Field(default=2, ge=1)
     """Layers of the body."""
-    vis_encode_type: VisualEncoder = "simple"
-    """Which encoder image observations go through."""
+    vis_encode_type: str = "simple"
+    """Which encoder images go through: fully_connected, match3, simple, nature_cnn, resnet, or one of a package."""
     memory: MemorySettings | None = None
     """Recurrent memory; none unless given."""
     goal_conditioning_type: Literal["hyper", "none"] = "hyper"
     """How goal observations act on the body; matters only where an observation is marked as a goal."""
     deterministic: bool = False
     """Whether the most likely action is taken while collecting, instead of a sampled one."""
+
+    @field_validator("vis_encode_type")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in _BUILT_IN and name not in (known := visual_encoders()):
+            raise not_among(name, known)
+        return name

@@ -1,4 +1,4 @@
-"""REINFORCE and a signal that pays for large actions: the smallest learner and the smallest signal that are whole."""
+"""REINFORCE, a signal that pays for large actions, an encoder of means: each as small as what is whole can be."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from sparring.algorithms.torch_state import (
     optimizer_state,
 )
 from sparring.errors import NonFiniteError, SettingsError
-from sparring.networks import ActionDistribution, Actor
+from sparring.networks import ActionDistribution, Actor, CustomEncoder, Dense, kaiming_normal
+from sparring.networks.export import GraphWriter
 from sparring.networks.policy import Policy
 from sparring.rollouts import Rollout
 from sparring.settings import BehaviorSettings
 from sparring.specs import BehaviorSpec
 
-__all__ = ["LivelinessSignal", "ReinforceLearner"]
+__all__ = ["LivelinessSignal", "MeanPoolEncoder", "ReinforceLearner"]
 
 
 class ReinforceLearner(Learner):
@@ -137,3 +138,24 @@ class LivelinessSignal(RewardSignal):
     def reward(self, transitions: Transitions) -> Tensor:
         """`[rows]`."""
         return transitions.continuous.abs().sum(1) / self._size
+
+
+class MeanPoolEncoder(CustomEncoder):
+    """The mean of every channel, then one dense layer with a ReLU."""
+
+    smallest = 2
+
+    def __init__(self, shape: tuple[int, ...], outputs: int, *, generator: torch.Generator) -> None:
+        super().__init__(shape, outputs, generator=generator)
+        self.dense = Dense(kaiming_normal(outputs, shape[0], generator=generator))
+
+    def forward(self, image: Tensor) -> Tensor:
+        """`[B, channels, height, width]` to `[B, outputs]`."""
+        return torch.relu(self.dense.forward(image.mean(dim=(2, 3))))
+
+    def write(self, graph: GraphWriter, image: str, name: str) -> str:
+        """The same, of ONNX' own operators."""
+        weight = graph.weight(f"{name}.dense.weight", self.dense.weight.detach().cpu().numpy())
+        bias = graph.weight(f"{name}.dense.bias", self.dense.bias.detach().cpu().numpy())
+        means = graph.reshape(graph.node("GlobalAveragePool", image), [-1, self.dense.weight.shape[1]])
+        return graph.node("Relu", graph.node("Gemm", means, weight, bias, transB=1))

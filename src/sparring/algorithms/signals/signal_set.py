@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sparring.algorithms.plug_ins import find_plug_in, plug_ins
 from sparring.algorithms.signals.signal import RewardSignal, Transitions
+from sparring.plug_ins import find_plug_in, plug_ins
 from sparring.settings import BehaviorSettings
 from sparring.specs import BehaviorSpec
 

@@ -6,6 +6,7 @@ is told what to install by `exporter_available`.
 """
 
 from ._export import DEFAULT_OPSET, HASH_KEY, export_policy, exporter_available, policy_bytes
+from ._graph import GraphWriter
 from ._runtime import metadata_of
 from ._verify import TOLERANCE, ExportReport, verify_export
 
@@ -14,6 +15,7 @@ __all__ = [
     "HASH_KEY",
     "TOLERANCE",
     "ExportReport",
+    "GraphWriter",
     "export_policy",
     "exporter_available",
     "metadata_of",

@@ -13,7 +13,7 @@ from torch import Tensor
 from sparring.networks._body import Body
 from sparring.networks._entities import ABSENT_BELOW, ABSENT_SCORE, HEADS, NORM_EPSILON, EntityEncoder
 from sparring.networks._goals import GoalLayer
-from sparring.networks._images import LEAK, ConvolutionalEncoder, ResidualEncoder
+from sparring.networks._images import LEAK, ConvolutionalEncoder, CustomEncoder, ImageEncoder, ResidualEncoder
 from sparring.networks._layers import Convolution, Dense
 from sparring.networks._layout import ObservationLayout
 from sparring.networks._memory import Memory
@@ -69,7 +69,7 @@ def _write_encoders(graph: GraphWriter, body: Body, inputs: list[str]) -> tuple[
         parts.append(joined if body.normalizer is None else _write_normalizer(graph, body.normalizer, joined))
     for index, (position, encoder) in enumerate(zip(layout.image_inputs, body.images, strict=True)):
         image = inputs[layout.sensor_of_input(position)]
-        assert isinstance(encoder, ConvolutionalEncoder | ResidualEncoder), encoder
+        assert isinstance(encoder, ConvolutionalEncoder | ResidualEncoder | CustomEncoder), encoder
         parts.append(_write_image(graph, encoder, image, f"body.images.{index}"))
     seen = graph.concat(parts, axis=1) if parts else ""
     if body.entities is None:
@@ -86,7 +86,9 @@ def _write_normalizer(graph: GraphWriter, normalizer: Normalizer, x: str) -> str
     return graph.clip(graph.node("Mul", graph.node("Sub", x, offset), scale), -CLIP, CLIP)
 
 
-def _write_image(graph: GraphWriter, encoder: ConvolutionalEncoder | ResidualEncoder, x: str, name: str) -> str:
+def _write_image(graph: GraphWriter, encoder: ImageEncoder, x: str, name: str) -> str:
+    if isinstance(encoder, CustomEncoder):
+        return encoder.write(graph, x, name)
     if isinstance(encoder, ResidualEncoder):
         return _write_residual(graph, encoder, x, name)
     for index, convolution in enumerate(encoder.convolutions):
