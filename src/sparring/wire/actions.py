@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparring.errors import WireError
 from sparring.specs import ActionSpec
@@ -29,23 +28,26 @@ def encoded_actions(action: ActionBatch) -> bytes:
     is_long = 4 * (numbers + branches) > _LARGEST_BYTE
     if is_long or (action.discrete.size and int(action.discrete.max()) > _LARGEST_BYTE):
         return _by_protobuf(action)
-    old = np.concatenate((action.continuous, action.discrete), axis=1).astype("<f4")
-    parts: list[NDArray[np.uint8]] = []
-
-    def field(tag: int, content: NDArray[Any]) -> None:
-        size = content.shape[1] * content.itemsize
-        if size:
-            parts.append(np.broadcast_to(np.array([tag, size], np.uint8), (rows, 2)))
-            parts.append(np.ascontiguousarray(content).view(np.uint8).reshape(rows, size))
-
-    field(0x0A, old)
-    field(0x32, action.continuous.astype("<f4"))
-    field(0x3A, action.discrete.astype(np.uint8))
-    inner = np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.uint8)
-    if inner.shape[1] > _LARGEST_BYTE:
+    old, own = 4 * (numbers + branches), 4 * numbers
+    fields = [(0x0A, old, 0), (0x32, own, 2 + old), (0x3A, branches, 2 + old + (2 + own if own else 0))]
+    fields = [field for field in fields if field[1]]
+    width = sum(2 + size for _, size, _ in fields)
+    if width > _LARGEST_BYTE:
         return _by_protobuf(action)
-    head = np.broadcast_to(np.array([0x0A, inner.shape[1]], np.uint8), (rows, 2))
-    return np.concatenate((head, inner), axis=1).tobytes()
+    entries = np.empty((rows, 2 + width), np.uint8)
+    entries[:, 0], entries[:, 1] = 0x0A, width
+    for tag, size, begin in fields:
+        entries[:, 2 + begin], entries[:, 3 + begin] = tag, size
+        content = entries[:, 4 + begin : 4 + begin + size]
+        if tag == 0x0A:
+            both = np.empty((rows, numbers + branches), "<f4")
+            both[:, :numbers], both[:, numbers:] = action.continuous, action.discrete
+            content[:] = both.view(np.uint8)
+        elif tag == 0x32:
+            content[:] = np.ascontiguousarray(action.continuous, "<f4").view(np.uint8)
+        else:
+            content[:] = action.discrete
+    return entries.tobytes()
 
 
 def _by_protobuf(action: ActionBatch) -> bytes:

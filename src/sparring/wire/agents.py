@@ -64,9 +64,8 @@ def decoded_agents(data: bytes, behavior: WireBehavior, *, name: str) -> tuple[D
 
     def observation(sensor: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         shape = behavior.wire_shapes[sensor]
-        if len(rows) == 0:
-            return np.zeros((0, *behavior.spec.observation_specs[sensor].shape), np.float32)
-        kind, begin, end, mapping, mapping_end = places[rows, sensor].T
+        own = places[:, sensor] if len(rows) == count else places[rows, sensor]
+        kind, begin, end, mapping, mapping_end = own.T
         if (kind == _scan.FLOATS).all():
             out = np.empty((len(rows), 4 * behavior.sizes[sensor]), np.uint8)
             _scan.gather(raw, np.ascontiguousarray(begin), out)
@@ -189,8 +188,8 @@ def _empty(agents: int, spec: ActionSpec) -> _Agents:
 
 def _split(agents: _Agents, behavior: WireBehavior, observation: Any) -> tuple[DecisionSteps, TerminalSteps]:  # noqa: ANN401
     done = agents.numbers[:, 2] != 0
-    asking, ended = np.flatnonzero(~done), np.flatnonzero(done)
     sensors = range(len(behavior.wire_shapes))
+    asking, ended = np.flatnonzero(~done), np.flatnonzero(done)
     has_mask = agents.numbers[asking, 4].any() if behavior.spec.action_spec.total_choices else False
     mask = None
     if has_mask:
@@ -204,6 +203,8 @@ def _split(agents: _Agents, behavior: WireBehavior, observation: Any) -> tuple[D
         group_id=agents.numbers[asking, 1],
         group_reward=agents.floats[asking, 1],
     )
+    if len(ended) == 0:  # as in most exchanges
+        return decision, TerminalSteps.empty(behavior.spec)
     terminal = TerminalSteps(
         obs=[observation(sensor, ended) for sensor in sensors],
         reward=agents.floats[ended, 0],
