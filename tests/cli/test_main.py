@@ -15,6 +15,7 @@ from sparring.cli import main as cli
 from sparring.cli._checks import all_checks
 from sparring.cli.console import printable
 from sparring.errors import Finding, GameError, RunError, SettingsError, SparringError
+from sparring.runs.installation import required_packages
 from sparring.training import device
 
 HEAVY = {"torch", "numba", "pydantic", "ruamel", "rich", "onnx", "onnxruntime", "tensorboard", "safetensors"}
@@ -204,6 +205,7 @@ def test_doctor_shows_every_piece_without_control_characters_and_leaves_nothing_
     rows = {line[7:27].strip(): line[:7].strip() for line in result.stdout.splitlines() if line[:1] in "onb"}
     assert {"python", "torch", "ruamel-yaml", "device", "export", "writer tensorboard", "disk"} <= set(rows)
     assert rows["torch"] == rows["device"] == rows["results folder"] == "ok"
+    assert {name: rows[name] for name in required_packages()} == dict.fromkeys(required_packages(), "ok")
     assert result.returncode == (1 if "broken" in rows.values() else 0)
     assert "\x1b" not in result.stdout
     assert list(tmp_path.iterdir()) == []

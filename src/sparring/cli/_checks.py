@@ -21,7 +21,13 @@ State = Literal["ok", "note", "broken"]
 
 _ENOUGH_DISK = 2 * 1024**3
 _PIP = "python -m pip"
-_MODULES = {"ruamel-yaml": "ruamel.yaml", "ruamel.yaml": "ruamel.yaml"}  # packages whose module has another name
+_MODULES = {
+    "ruamel-yaml": "ruamel.yaml",
+    "ruamel.yaml": "ruamel.yaml",
+    "grpcio": "grpc",
+    "pillow": "PIL",
+    "protobuf": "google.protobuf",
+}  # packages whose module has another name
 
 
 @dataclass(frozen=True, slots=True)
