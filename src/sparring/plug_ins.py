@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from sparring.errors import SettingsError, nearest
 
-__all__ = ["find_plug_in", "plug_ins"]
+__all__ = ["find_plug_in", "plug_in_names", "plug_ins"]
+
+
+def plug_in_names(group: str, built_in: Iterable[str]) -> list[str]:
+    """The built-in names in their order, then those that other packages add, sorted; nothing is loaded."""
+    added = {point.name for point in entry_points(group=group)}.difference(built_in)
+    return [*built_in, *sorted(added)]
 
 
 def plug_ins(group: str, built_in: Mapping[str, str]) -> dict[str, EntryPoint]:

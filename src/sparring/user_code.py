@@ -12,13 +12,25 @@ from typing import Any
 
 from sparring.errors import SettingsError, nearest
 
-__all__ = ["load_function", "run_name_of", "script_path"]
+__all__ = ["existing_script", "load_function", "run_name_of", "script_path"]
 
 
 def script_path(place: str) -> Path | None:
     """The script of a place, None if the text names none."""
     path, _, name = place.rpartition(":")
     return Path(path) if path.endswith(".py") and name.isidentifier() else None
+
+
+def existing_script(place: str, *, where: str) -> Path:
+    """The script of a place, which is there.
+
+    Raises:
+        SettingsError: it is not.
+    """
+    path = script_path(place)
+    if path is None or not path.is_file():
+        raise SettingsError("there is no such script", where=where, found=place, expected="FILE.py:NAME")
+    return path
 
 
 def run_name_of(world: str) -> str:
@@ -40,9 +52,7 @@ def load_function(place: str, *, where: str) -> Callable[..., Any]:
     Raises:
         SettingsError: there is no such script or name, it can't be called, or the script can't be run.
     """
-    path = script_path(place)
-    if path is None or not path.is_file():
-        raise SettingsError("there is no such script", where=where, found=place, expected="FILE.py:NAME")
+    path = existing_script(place, where=where)
     name = place.rpartition(":")[2]
     own_name = f"sparring_script_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(own_name, path)

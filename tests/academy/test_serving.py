@@ -13,6 +13,7 @@ from sparring.environments.unity import UnityEnvironment
 from sparring.errors import GameError
 from sparring.steps import ActionBatch
 from sparring.worlds.registry import create_world
+from tests.academy.playing import play_side_by_side
 
 SERVED = f"{shlex.quote(sys.executable)} -m sparring.cli.main serve"
 SETTINGS = """
@@ -27,30 +28,14 @@ default_settings:
 
 @pytest.mark.parametrize("world", ["strikers_vs_goalie", "soccer_twos"])
 def test_a_served_world_shows_what_the_world_in_process_shows(world: str) -> None:
-    rng = np.random.default_rng(0)
     with (
         UnityEnvironment(f"{SERVED} {world}", seed=3, timeout_wait=60, num_areas=2, no_graphics=True) as served,
         create_world(world, num_arenas=2, seed=3) as local,
     ):
-        served.reset()
-        local.reset()
+        play_side_by_side(local, served, steps=250)
         assert {name: spec.action_spec for name, spec in served.behavior_specs.items()} == {
             name: spec.action_spec for name, spec in local.behavior_specs.items()
         }
-        for _ in range(250):
-            for name, spec in local.behavior_specs.items():
-                for ours, theirs in zip(local.get_steps(name), served.get_steps(name), strict=True):
-                    for column in ("reward", "group_reward", "agent_id", "group_id"):
-                        np.testing.assert_array_equal(getattr(ours, column), getattr(theirs, column), strict=True)
-                decision, terminal = served.get_steps(name)
-                for mine, yours in zip(local.get_steps(name)[0].obs, decision.obs, strict=True):
-                    np.testing.assert_array_equal(mine, yours, strict=True)
-                np.testing.assert_array_equal(local.get_steps(name)[1].interrupted, terminal.interrupted)
-                action = ActionBatch.random(spec.action_spec, len(decision), rng)
-                local.set_actions(name, action)
-                served.set_actions(name, action)
-            local.step()
-            served.step()
 
 
 def test_actions_for_one_agent_and_parameters_reach_the_game() -> None:

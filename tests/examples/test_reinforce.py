@@ -43,13 +43,12 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     spec.loader.exec_module(module)
     project = (PACKAGE / "pyproject.toml").read_text(encoding="utf-8")
 
-    def entry_points(*, group: str, **_: Any) -> list[EntryPoint]:
+    def entry_points(*, group: str) -> list[EntryPoint]:
         declared = project.partition(f'[project.entry-points."{group}"]\n')[2].partition("\n\n")[0]
         pairs = (line.split(" = ") for line in declared.splitlines())
         return [EntryPoint(name, place.strip('"'), group) for name, place in pairs]
 
     monkeypatch.setattr("sparring.plug_ins.entry_points", entry_points)
-    monkeypatch.setattr("sparring.settings.network.entry_points", entry_points)
     return module
 
 

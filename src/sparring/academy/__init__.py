@@ -8,7 +8,7 @@ write one is told in docs/games.md.
 from sparring.academy.academy import Academy, AcademyClosedError, MakeGame, Update
 from sparring.academy.actuators import ActionMask, Actions, Actuator
 from sparring.academy.agent import Agent, AgentGroup, BehaviorType, DecisionRequester
-from sparring.academy.environment import AcademyEnvironment, CreateGame, LoopEnvironment, as_world, loop_as_world
+from sparring.academy.environment import AcademyEnvironment, LoopEnvironment, as_world, loop_as_world
 from sparring.academy.models import Chosen, Model, OnnxModel
 from sparring.academy.parameters import EnvironmentParameters
 from sparring.academy.playing import play, play_loop
@@ -37,7 +37,6 @@ __all__ = [
     "BufferSensor",
     "CastRays",
     "Chosen",
-    "CreateGame",
     "DecisionRequester",
     "DemonstrationRecorder",
     "EnvironmentParameters",

@@ -6,7 +6,6 @@ import logging
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from sparring.academy.academy import Academy, AcademyClosedError, MakeGame
 from sparring.academy.turns import Turns
@@ -19,7 +18,6 @@ from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 
 __all__ = [
     "AcademyEnvironment",
-    "CreateGame",
     "LoopEnvironment",
     "as_world",
     "check_update",
@@ -30,14 +28,6 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 _PATIENCE_S = 10.0
-
-
-class CreateGame(Protocol):
-    """Makes a game in this process, as `sparring train FILE.py:NAME` calls it."""
-
-    def __call__(self, *, num_arenas: int, seed: int, threads: int) -> Environment:
-        """A game of `num_arenas` areas, ready to be stepped."""
-        ...
 
 
 class _AcademyBased(Environment):
@@ -218,7 +208,7 @@ def check_update(update: object) -> None:
         )
 
 
-def as_world(make_game: MakeGame) -> CreateGame:
+def as_world(make_game: MakeGame) -> Callable[..., Environment]:
     """A game as `sparring train FILE.py:NAME` and the entry point group `sparring.worlds` want it."""
 
     def create(*, num_arenas: int, seed: int, threads: int) -> Environment:
@@ -228,7 +218,7 @@ def as_world(make_game: MakeGame) -> CreateGame:
     return create
 
 
-def loop_as_world(main: Callable[[Academy], None]) -> CreateGame:
+def loop_as_world(main: Callable[[Academy], None]) -> Callable[..., Environment]:
     """The same for a game with a loop of its own."""
 
     def create(*, num_arenas: int, seed: int, threads: int) -> Environment:

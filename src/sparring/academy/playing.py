@@ -50,8 +50,7 @@ def play(
     """
     place = None if alone else _trainer(port, arguments)
     if place is None:
-        academy = Academy(seed=seed, num_areas=num_areas or 1)
-        with _until_the_end(academy):
+        with _alone(seed, num_areas) as academy:
             update = make_game(academy)
             check_update(update)
             while academy.is_running and (steps is None or academy.total_step_count < steps):
@@ -92,8 +91,7 @@ def play_loop(
     """
     place = None if alone else _trainer(port, arguments)
     if place is None:
-        academy = Academy(seed=seed, num_areas=num_areas or 1)
-        with _until_the_end(academy):
+        with _alone(seed, num_areas) as academy:
             main(academy)
         return
     turns = Turns()
@@ -128,10 +126,11 @@ def play_loop(
 
 
 @contextmanager
-def _until_the_end(academy: Academy) -> Iterator[None]:
-    """Plays alone: the end of the academy, and Ctrl-C, end the game in good order."""
+def _alone(seed: int, num_areas: int | None) -> Iterator[Academy]:
+    """An academy without a trainer; its end, and Ctrl-C, end the game in good order."""
+    academy = Academy(seed=seed, num_areas=num_areas or 1)
     try:
-        yield
+        yield academy
     except AcademyClosedError:
         pass
     except KeyboardInterrupt:

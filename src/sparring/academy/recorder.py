@@ -6,8 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sparring.channels import StatsAggregationMethod, StatsSideChannel
 from sparring.steps import ActionBatch, DecisionSteps, TerminalSteps
 from sparring.wire.demonstrations import DemonstrationWriter
@@ -59,8 +57,7 @@ class DemonstrationRecorder:
     def write_decision(self, steps: DecisionSteps, row: int, actions: ActionBatch) -> None:
         """Called by the academy when the agent's actions are chosen."""
         self._is_begun = True
-        one = slice(row, row + 1)
-        self._writer.add(steps, row, ActionBatch(np.array(actions.continuous[one]), np.array(actions.discrete[one])))
+        self._writer.add(steps, row, actions)
 
     def write_end(self, steps: TerminalSteps) -> None:
         """Called by the academy when the agent's episode ends; one whose beginning was missed is left out."""

@@ -230,14 +230,11 @@ def asking_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> DecisionSteps:
 
 
 def ended_columns(spec: BehaviorSpec, seats: Sequence[Seat]) -> TerminalSteps:
-    """The agents whose episode ended."""
+    """The agents whose episode ended, at least one."""
     ended = [seat.ended for seat in seats if seat.ended is not None]
     scores = np.array([np.nan if end.score is None else end.score for end in ended], np.float32)
     return TerminalSteps(
-        obs=[
-            np.stack([end.obs[sensor] for end in ended]) if ended else np.zeros((0, *each.shape), np.float32)
-            for sensor, each in enumerate(spec.observation_specs)
-        ],
+        obs=[np.stack([end.obs[sensor] for end in ended]) for sensor in range(len(spec.observation_specs))],
         reward=np.array([end.reward for end in ended], np.float32),
         interrupted=np.array([end.interrupted for end in ended], np.bool_),
         agent_id=np.array([seat.number for seat in seats], np.int32),

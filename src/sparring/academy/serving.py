@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import grpc
 
 from sparring.channels import (
     EngineConfigurationChannel,
     EnvironmentParametersChannel,
-    SideChannel,
     SideChannels,
     StatsAggregationMethod,
     StatsSideChannel,
@@ -39,8 +38,6 @@ _log = logging.getLogger(__name__)
 
 ServedGame: TypeAlias = Callable[[int, int], Environment]
 """Makes the game from the trainer's seed and the number of areas it asks for."""
-
-_Channel = TypeVar("_Channel", bound=SideChannel)
 
 _CONNECT_S = 10.0
 _ACADEMY = "AcademySingleton"
@@ -167,8 +164,8 @@ class _Session:
         else:
             built_in = (EngineConfigurationChannel(), TrainingAnalyticsChannel())
             self._channels = SideChannels(built_in, keeps_unknown=True)
-        self._parameters = _registered(self._channels, EnvironmentParametersChannel, EnvironmentParametersChannel)
-        self._stats = _registered(self._channels, StatsSideChannel, StatsSideChannel)
+        self._parameters = self._channels.find_or_make(EnvironmentParametersChannel)
+        self._stats = self._channels.find_or_make(StatsSideChannel)
 
     def played(self, answer: Answer) -> bytes | None:
         """Does what the trainer says and gives the next request; None when it wants the game to end."""
@@ -225,12 +222,3 @@ class _Session:
         if self._takes_pngs and isinstance(self._game, GameWithChannels):
             return self._game.compressed_sensors(name)
         return frozenset()
-
-
-def _registered(channels: SideChannels, kind: type[_Channel], make: Callable[[], _Channel]) -> _Channel:
-    """The channel of a type, made where there is none."""
-    found = channels.find(kind)
-    if found is None:
-        found = make()
-        channels.register(found)
-    return found

@@ -101,6 +101,14 @@ class SideChannels:
         """All channels of a type, in the order of registration."""
         return [channel for channel in self._channels.values() if isinstance(channel, kind)]
 
+    def find_or_make(self, kind: type[_Channel]) -> _Channel:
+        """The first channel of a built-in type, which has an id of its own; made and registered if there is none."""
+        found = self.find(kind)
+        if found is None:
+            found = kind()  # type: ignore[call-arg]
+            self.register(found)
+        return found
+
     def say_again(self) -> None:
         """Lets every channel send what still holds to a new other side."""
         for channel in self._channels.values():

@@ -18,7 +18,7 @@ from sparring.cli.keys import Keys
 from sparring.cli.picture import drawn
 from sparring.environments import Environment
 from sparring.errors import Finding, SettingsError
-from sparring.specs import ActionSpec, BehaviorSpec
+from sparring.specs import ActionSpec
 from sparring.steps import ActionBatch, DecisionSteps
 from sparring.worlds import Scene
 
@@ -148,7 +148,7 @@ class KeyboardPlayer:
 
     Args:
         world: the game, one arena of it; it is drawn if it can be.
-        spec: of the behavior that is steered.
+        actions: of the behavior that is steered.
         bindings: what keys do.
         rate: decisions a second.
 
@@ -156,13 +156,13 @@ class KeyboardPlayer:
         SettingsError: stdin or stdout is no terminal.
     """
 
-    def __init__(self, world: Environment, spec: BehaviorSpec, bindings: Mapping[str, Move], *, rate: float) -> None:
+    def __init__(self, world: Environment, actions: ActionSpec, bindings: Mapping[str, Move], *, rate: float) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise SettingsError(
                 "there is no terminal to play in", where="--keyboard", cure="play by a function with --script"
             )
         self._world = world
-        self._held = HeldKeys(spec.action_spec, bindings)
+        self._held = HeldKeys(actions, bindings)
         self._legend = "   ".join(f"{key} {move}" for key, move in bindings.items())
         self._pause_s = 1.0 / rate
         self._due = time.monotonic()
@@ -184,14 +184,7 @@ class KeyboardPlayer:
         self._keys.__exit__(kind, error, trace)
 
     def choose(self, agent: int, steps: DecisionSteps, row: int, *, is_first: bool) -> ActionBatch:
-        """Shows the arena, waits until the decision is due, and gives what the keys say.
-
-        Args:
-            agent: its id.
-            steps: of its behavior.
-            row: of the agent.
-            is_first: its episode begins.
-        """
+        """As `Person` wants it: shows the arena, waits until the decision is due, and gives what the keys say."""
         if is_first:
             self._decisions, self._total, self._episodes = 0, 0.0, self._episodes + 1
         self._decisions += 1

@@ -121,7 +121,6 @@ def _person(game: Environment, behavior: str, keys: str | None, rate: float) -> 
     """Whoever sits at this terminal."""
     from sparring.cli.keyboard import KeyboardPlayer, bindings_of, default_bindings  # noqa: PLC0415
 
-    spec = game.behavior_specs[behavior]
-    actions = spec.action_spec
+    actions = game.behavior_specs[behavior].action_spec
     bindings = default_bindings(actions) if keys is None else bindings_of(keys, actions)
-    return KeyboardPlayer(game, spec, bindings, rate=rate)
+    return KeyboardPlayer(game, actions, bindings, rate=rate)

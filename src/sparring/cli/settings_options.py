@@ -20,7 +20,6 @@ from sparring.settings.reading import (
     validate_settings,
 )
 from sparring.user_code import run_name_of
-from sparring.worlds.registry import find_world
 
 __all__ = ["Origins", "new_run_settings", "stored_settings"]
 
@@ -34,20 +33,19 @@ def new_run_settings(
     """The settings of a run of a world, and where each came from.
 
     Args:
-        world: its name; None for a game over the wire.
+        world: its name, which there is; None for a game over the wire.
         config: settings files, laid over the world's preset.
         given: what options said.
         sets: `a.b=c` of `--set`, in order.
 
     Raises:
-        SettingsError: the world or a key is not known, or a value is not valid; all mistakes at once.
+        SettingsError: a key is not known, or a value is not valid; all mistakes at once.
     """
     read = SettingsTree()
     if config.settings is not None:
         read = read_settings_file(config.settings, curriculum=config.curriculum, sampler=config.sampler)
     if world is None:
         return _finished(read, {}, given, sets)
-    find_world(world)
     proposed = preset(world)
     if not proposed and not {"behaviors", "default_settings"} & set(read):  # a script of one's own, and no file
         proposed = tree_with(("default_settings", "trainer_type"), "ppo", source="preset of worlds without one")

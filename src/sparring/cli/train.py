@@ -243,7 +243,7 @@ class Stop:
         """Whether to stop at the next opportunity."""
         if self.asked and not self._is_said:
             self._is_said = True
-            self._console.print("[yellow]stopping: finishing what is under way …")
+            self._console.print("stopping: finishing what is under way …", style="yellow")
         return self.asked
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from sparring.plug_ins import plug_in_names
 from sparring.settings._section import OWN, Section
 
 __all__ = [
@@ -135,8 +136,7 @@ _BUILT_IN: Mapping[str, type[Hyperparameters]] = MappingProxyType(
 
 def trainer_types() -> list[str]:
     """The algorithms whose settings are known: those of Sparring, and those of installed packages by name."""
-    added = {point.name for point in entry_points(group=_ALGORITHMS)} - set(_BUILT_IN)
-    return [*_BUILT_IN, *sorted(added)]
+    return plug_in_names(_ALGORITHMS, _BUILT_IN)
 
 
 def hyperparameters_of(trainer_type: str) -> type[Hyperparameters]:

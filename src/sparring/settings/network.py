@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
+from sparring.plug_ins import plug_in_names
 from sparring.settings._section import Section, not_among
 
 __all__ = ["ENCODER_GROUP", "MemorySettings", "NetworkSettings", "visual_encoders"]
@@ -19,8 +19,7 @@ _BUILT_IN = ("fully_connected", "match3", "simple", "nature_cnn", "resnet")
 
 def visual_encoders() -> list[str]:
     """The image encoders there are: Sparring's, and those of installed packages by name."""
-    added = {point.name for point in entry_points(group=ENCODER_GROUP)} - set(_BUILT_IN)
-    return [*_BUILT_IN, *sorted(added)]
+    return plug_in_names(ENCODER_GROUP, _BUILT_IN)
 
 
 class MemorySettings(Section):

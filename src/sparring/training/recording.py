@@ -113,7 +113,7 @@ def record_demonstration(
                 if person is not None:
                     own = person.choose(agent, decision, row, is_first=is_first)
                     chosen.continuous[row], chosen.discrete[row] = own.continuous[0], own.discrete[0]
-                writer.add(decision, row, ActionBatch(chosen.continuous[row : row + 1], chosen.discrete[row : row + 1]))
+                writer.add(decision, row, chosen)
                 recorded, idle = recorded + 1, 0
             for name, chosen in actions.items():
                 environment.set_actions(name, chosen)

@@ -425,7 +425,7 @@ class TrainingRun:
         if "environment" in state and isinstance(self._environment, StatefulEnvironment):
             self._environment.restore_state(state["environment"])
             self.lessons.tell(self._environment)  # what the settings say of them by now
-            self.collector.roster.discover(self.collector.environment.behavior_specs)
+            self.collector.roster.discover(self._environment.behavior_specs)
         missing = sorted(set(state["collector"]["behaviors"]) - set(self.behaviors))
         if missing:
             raise CheckpointError(

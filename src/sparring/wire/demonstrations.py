@@ -181,8 +181,8 @@ class DemonstrationWriter:
         brain = brain_parameters(behavior_name, spec.action_spec, is_training=False).SerializeToString()
         self._file.write(with_length(brain))
 
-    def add(self, steps: DecisionSteps | TerminalSteps, row: int, action: ActionBatch | None = None) -> None:
-        """Appends what an agent saw, and the one row of what it did; nothing where its episode ended."""
+    def add(self, steps: DecisionSteps | TerminalSteps, row: int, actions: ActionBatch | None = None) -> None:
+        """Appends what the agent of a row saw and did; nothing was done where its episode ended."""
         is_end = isinstance(steps, TerminalSteps)
         part = slice(row, row + 1)
         if isinstance(steps, TerminalSteps):
@@ -206,11 +206,11 @@ class DemonstrationWriter:
                 steps.group_reward[part],
             )
             infos = encoded_agents(self._spec, asking, TerminalSteps.empty(self._spec))
-        done = ActionBatch.zeros(self._spec.action_spec, 1) if action is None else action
+        done, own = (ActionBatch.zeros(self._spec.action_spec, 1), 0) if actions is None else (actions, row)
         pair = message_class("AgentInfoActionPairProto")()
         pair.agent_info.CopyFrom(parsed("UnityRLOutputProto.ListAgentInfoProto", infos, where="demonstration").value[0])
-        pair.action_info.continuous_actions.extend(done.continuous[0].tolist())
-        pair.action_info.discrete_actions.extend(done.discrete[0].tolist())
+        pair.action_info.continuous_actions.extend(done.continuous[own].tolist())
+        pair.action_info.discrete_actions.extend(done.discrete[own].tolist())
         self._file.write(with_length(pair.SerializeToString()))
         self._steps += 1
         self._episodes += is_end

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from sparring.errors import SettingsError, nearest
-from sparring.user_code import load_function, script_path
+from sparring.user_code import existing_script, load_function, script_path
 
 if TYPE_CHECKING:  # a refusal must wait neither for packages to be looked through nor for NumPy
     from importlib.metadata import EntryPoint
@@ -116,11 +116,8 @@ def find_world(name: str) -> WorldInfo:
     Raises:
         SettingsError: there is none; names those most like it.
     """
-    script = script_path(name)
-    if script is not None:
-        if not script.is_file():
-            raise SettingsError("there is no such script", where="world", found=name, expected="FILE.py:NAME")
-        return WorldInfo(name, f"From {script}.", "", _of_script(name))
+    if script_path(name) is not None:
+        return WorldInfo(name, f"From {existing_script(name, where='world')}.", "", _of_script(name))
     worlds = {world.name: world for world in _BUILT_IN}
     if name not in worlds:
         worlds = {world.name: world for world in available_worlds()}

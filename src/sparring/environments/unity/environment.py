@@ -111,8 +111,8 @@ class UnityEnvironment(Environment):
         self._on_wait = on_wait
         self._should_stop = should_stop
         self._channels = SideChannels(side_channels or ())
-        self._stats = self._own(StatsSideChannel)
-        self._parameters = self._own(EnvironmentParametersChannel)
+        self._stats = self._channels.find_or_make(StatsSideChannel)
+        self._parameters = self._channels.find_or_make(EnvironmentParametersChannel)
         self._told: dict[str, float | Sampler] = {}
         self._behaviors: dict[str, WireBehavior] = {}
         self._specs: dict[str, BehaviorSpec] = {}
@@ -151,13 +151,6 @@ class UnityEnvironment(Environment):
         except BaseException:
             self._end(grace_s=0.0)
             raise
-
-    def _own(self, kind: type[Any]) -> Any:  # noqa: ANN401 - the user's channel of that kind, or a new one
-        channel = self._channels.find(kind)
-        if channel is None:
-            channel = kind()
-            self._channels.register(channel)
-        return channel
 
     # -- the contract of a game --------------------------------------------------------------------------------------
 
